@@ -1,0 +1,289 @@
+"""Room 2, the agents' runner: it claims what its agents can do, makes the one call, reports the outcome."""
+
+import asyncio
+import contextvars
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from makegood.agenda import every
+from makegood.agents.call import Call, enter
+from makegood.agents.work import Work
+from makegood.authoring.action import Action
+from makegood.authoring.agent import Agent
+from makegood.core.draft import Draft
+from makegood.core.events import Claimed, Event, LeaseRenewed
+from makegood.core.plan import StepPlan
+from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase, decode_head
+from makegood.core.reports import LEASE
+from makegood.desk import Desk
+from makegood.errors import PayloadError
+from makegood.rooms import Entry
+
+log = logging.getLogger("makegood.agents")
+
+CALLS_MAX = 1_000
+THREADS_MAX = 64
+THREAD_NAME = "makegood-call"
+"""How the names of threads that make calls begin."""
+GOING_DOWN = "its process is going down"
+NO_THREAD = "too late to send: no thread was free in time"
+OVERRUN_CHECK = 0.2
+"""Seconds after its timeout in which an async action must have ended; then its lease is kept for it."""
+
+
+class Flight:
+    """A call under way."""
+
+    __slots__ = ("_turn", "call", "instead", "overrun", "renewed", "task", "threaded", "timer", "work")
+
+    def __init__(self, work: Work, renewed: float, *, threaded: bool) -> None:
+        self.work = work
+        self.renewed = renewed
+        self.threaded = threaded
+        self.call: Call | None = None
+        self.overrun = False
+        self.task: asyncio.Task[None] | None = None
+        self.timer: asyncio.TimerHandle | None = None
+        self.instead: Event | None = None
+        """What is reported of a call that was called off."""
+        self._turn = threading.Lock()
+
+    def may_send(self) -> bool:
+        """True for the first who asks: who sends the call, in whichever thread, or who calls it off."""
+        return self._turn.acquire(blocking=False)
+
+    def call_off(self, instead: Event) -> bool:
+        """End it with this fact; False if it is sent already."""
+        if self.task is None or not self.may_send():
+            return False
+        self.instead = instead
+        self.task.cancel()
+        return True
+
+
+class Runner:
+    """Makes the calls of its agents. `stuck` is told of a thread that runs past timeout and settle."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        agents: Iterable[Agent],
+        *,
+        period: float = 1.0,
+        stuck: Callable[[str], None] | None = None,
+    ) -> None:
+        self._desk = desk
+        self._period = period
+        self._stuck = stuck or (lambda name: None)
+        self._actions: dict[tuple[str, str], Action] = {
+            (agent.name, name): action for agent in agents for name, action in agent.actions.items()
+        }
+        self._flights: dict[tuple[str, int], Flight] = {}
+        self._reserved = 0
+        self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix=THREAD_NAME)
+        self._draining = False
+
+    @property
+    def actions(self) -> dict[str, str]:
+        """What this process can do: "agent/action" with the action's signature hash."""
+        return {action.full_name: action.signature_hash for action in self._actions.values()}
+
+    # --- claiming
+
+    def claims(self, draft: Draft) -> Sequence[Claimed]:
+        """Claim the open offers of a task that are ours to take, reserving a slot for each."""
+        taken: list[Claimed] = []
+        for step, opened in draft.head.open.items():
+            if draft.marks[step] in OFFERED:
+                action = self._able(draft.step(step), KIND_OF[draft.phase(step)])
+                if action is not None and self._free():
+                    self._reserved += 1
+                    taken.append(Claimed(step, opened.attempt, self._desk.member_id))
+        return taken
+
+    def _able(self, step: StepPlan, kind: Kind) -> Action | None:
+        """The action, if this process has it and the function that this kind of call needs."""
+        action = self._actions.get((step.agent, step.action))
+        if action is None or self._draining:
+            return None
+        function = {Kind.DO: action.do, Kind.UNDO: action.undo, Kind.PROBE: action.probe}[kind]
+        named = {Kind.DO: step.action, Kind.UNDO: step.undo, Kind.PROBE: step.probe}[kind]
+        fits = function is not None and (kind is Kind.DO or function.name == named)
+        return action if fits else None
+
+    def _free(self) -> bool:
+        return len(self._flights) + self._reserved < CALLS_MAX
+
+    def release(self, claims: Sequence[Claimed]) -> None:
+        """The claims were not written."""
+        self._reserved -= len(claims)
+
+    # --- calling
+
+    def carry_out(self, entry: Entry, claims: Sequence[Claimed], asked: float) -> None:
+        """Make the calls whose claims are durable; their lives count from `asked`."""
+        since = asked - self._desk.store.stamp().round_trip
+        for claim in claims:
+            self._reserved -= 1
+            step = entry.plan.steps[claim.step]
+            kind = KIND_OF[Phase(entry.head.marks[claim.step])]
+            work = Work(
+                entry,
+                claim,
+                kind,
+                self._actions[step.agent, step.action],
+                deadline=since + step.timeout / 1000,
+                start_by=since + min(step.timeout, LEASE) / 1000,
+            )
+            if self._draining:
+                self._desk.post(entry.task_id, work.handed_back(GOING_DOWN))
+            else:
+                self._take_off(work, asked)
+
+    def _take_off(self, work: Work, asked: float) -> None:
+        flight = Flight(work, asked, threaded=not work.function.is_async)
+        self._flights[work.entry.task_id, work.attempt] = flight
+        flight.task = asyncio.create_task(self._fly(flight), name=work.name)
+
+    async def _fly(self, flight: Flight) -> None:
+        """Make one call and post what came of it, whatever that is."""
+        work = flight.work
+        try:
+            fact = await self._outcome(flight)
+        except BaseException as error:  # the user's code may raise anything, SystemExit included
+            log.debug("%s", work.name, exc_info=error)
+            fact = flight.instead or work.raised(_named(error, work), flight.call)
+        finally:
+            if flight.timer is not None:
+                flight.timer.cancel()
+            del self._flights[work.entry.task_id, work.attempt]
+        self._desk.post(work.entry.task_id, fact)
+
+    async def _outcome(self, flight: Flight) -> Event:
+        work, monotonic = flight.work, self._desk.clock.monotonic
+        values = await self._desk.shelf.values(work.entry)
+        try:
+            positional, named = work.arguments(values)
+        except PayloadError as error:
+            return work.no_input(error)
+        flight.call = call = work.call(values, lambda: work.deadline - monotonic())
+        if self._too_late(work):
+            return work.not_sent("too late to send")
+        flight.timer = asyncio.get_running_loop().call_later(
+            work.deadline - monotonic(), self._time_out, flight
+        )
+        function = work.function.fn
+        if flight.threaded:
+            return await self._in_thread(flight, lambda: function(*positional, **named))
+        if not flight.may_send():
+            return work.not_sent("it was called off")
+        enter(call)
+        return work.came_back(await function(*positional, **named), call)
+
+    def _too_late(self, work: Work) -> bool:
+        """Whether the call could outlive what the record says of it, by our clock or the store's."""
+        return self._desk.clock.monotonic() >= work.start_by or self._desk.now() >= work.complete_by
+
+    async def _in_thread(self, flight: Flight, function: Callable[[], Any]) -> Event:
+        """Run a sync function with the call's context; a thread cannot be stopped, only waited for."""
+        work, call = flight.work, flight.call
+        assert call is not None
+        context = contextvars.copy_context()
+        context.run(enter, call)
+
+        def run() -> Event:
+            if self._too_late(work) or not flight.may_send():
+                return work.not_sent(NO_THREAD)
+            return work.came_back(context.run(function), call)
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    # --- time
+
+    def _time_out(self, flight: Flight) -> None:
+        """The call's life is over: cut an async action off; a thread keeps its slot and its lease."""
+        loop = asyncio.get_running_loop()
+        if flight.call_off(flight.work.not_sent(NO_THREAD)):
+            return
+        if flight.threaded:
+            self._overran(flight)
+        elif flight.task is not None:
+            flight.task.cancel()
+            flight.timer = loop.call_later(OVERRUN_CHECK, self._overran, flight)
+
+    def _overran(self, flight: Flight) -> None:
+        work, flight.overrun = flight.work, True
+        log.warning("%s: it is past its timeout and cannot be stopped; its lease is kept", work.name)
+        self._renew(flight)
+        flight.timer = asyncio.get_running_loop().call_later(work.step.settle / 1000, self._stuck, work.name)
+
+    def _renew(self, flight: Flight) -> None:
+        work = flight.work
+        flight.renewed = self._desk.clock.monotonic()
+        self._desk.post(
+            work.entry.task_id, LeaseRenewed(work.step.index, work.attempt, LEASE, flight.overrun)
+        )
+
+    async def _renew_leases(self) -> None:
+        """Renew in batches what is still open after half of its lease."""
+        monotonic = self._desk.clock.monotonic()
+        for flight in self._flights.values():
+            half_over = monotonic >= flight.renewed + LEASE / 2000
+            if half_over and (flight.overrun or flight.renewed + LEASE / 1000 < flight.work.deadline):
+                self._renew(flight)
+
+    # --- the room
+
+    def saved(self, entry: Entry) -> None:
+        """A task that turned tells its running actions so: `call().cancelled`."""
+        if entry.head.direction is not Direction.UNDO:
+            return
+        for step, opened in entry.head.open.items():
+            flight = self._flights.get((entry.task_id, opened.attempt))
+            if flight is not None and flight.call is not None and entry.head.marks[step] == Phase.CALLED:
+                flight.call.cancelled = True
+
+    async def run(self) -> None:
+        """Make the rounds for ever: renew leases, and look for offers that others made."""
+        try:
+            await asyncio.gather(
+                every(LEASE / 10_000, self._renew_leases, "agents: leases"),
+                every(self._period, self._rounds, "agents"),
+            )
+        finally:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _rounds(self) -> None:
+        async for stored in self._desk.due():
+            if not self._free():
+                return
+            if any(mark in OFFERED for mark in decode_head(stored.head).marks):
+                self._desk.look(stored.task_id, stored)
+
+    async def drain(self, grace: float) -> None:
+        """Claim nothing more, hand back what is not sent, give running calls `grace` seconds.
+
+        The rest is cut off: those calls are unknown.
+        """
+        self._draining = True
+        await asyncio.sleep(0)  # every flight has begun now, so that each ends with a fact
+        for flight in self._flights.values():
+            flight.call_off(flight.work.handed_back(GOING_DOWN))
+        running = [flight.task for flight in self._flights.values() if flight.task is not None]
+        if not running:
+            return
+        _, late = await asyncio.wait(running, timeout=grace)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late, timeout=OVERRUN_CHECK)
+
+
+def _named(error: BaseException, work: Work) -> BaseException:
+    """A cut-off call says after how long; anything else speaks for itself."""
+    if isinstance(error, asyncio.CancelledError):
+        return TimeoutError(f"no answer within {work.step.timeout / 1000:g} s, or cut off at shutdown")
+    return error

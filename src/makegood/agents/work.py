@@ -1,0 +1,172 @@
+"""One claimed call: what is to be called with what, and the fact that its outcome becomes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from makegood.agents.call import Call
+from makegood.agents.classify import meaning_of
+from makegood.authoring.action import Action, Function
+from makegood.authoring.probing import There, probe_answer
+from makegood.core.events import NULL, Answer, Claimed, Event, HandedBack, Probed, Reply, Reported
+from makegood.core.plan import Millis, StepPlan
+from makegood.core.record import Kind
+from makegood.core.values import Values
+from makegood.errors import PayloadError, StillRunning
+from makegood.payload import MissingPath, resolve
+from makegood.rooms import Entry
+
+UNREADABLE_WAIT: Millis = 5_000
+"""How long a call whose input this agent cannot read waits before it is offered again."""
+
+
+class Work:
+    """A claim that is durable.
+
+    `deadline` is the monotonic second in which the call's life ends; `complete_by` is the same moment in
+    store time, as recorded. The two part when a wall clock jumps.
+    """
+
+    __slots__ = ("action", "attempt", "complete_by", "deadline", "entry", "key", "kind", "start_by", "step")
+
+    def __init__(
+        self, entry: Entry, claim: Claimed, kind: Kind, action: Action, *, deadline: float, start_by: float
+    ) -> None:
+        opened = entry.head.open[claim.step]
+        self.entry = entry
+        self.step: StepPlan = entry.plan.steps[claim.step]
+        self.attempt = claim.attempt
+        self.kind = kind
+        self.action = action
+        self.key = opened.key
+        self.complete_by: Millis = opened.complete_by
+        self.deadline = deadline
+        self.start_by = start_by
+
+    @property
+    def name(self) -> str:
+        """For logs: task, step and what is called."""
+        return f"{self.entry.task_id} {self.step.name} ({self.kind.name.lower()} {self.attempt})"
+
+    @property
+    def function(self) -> Function:
+        """The user's function for this kind of call; the runner claims only what its actions have."""
+        function = {Kind.DO: self.action.do, Kind.UNDO: self.action.undo, Kind.PROBE: self.action.probe}[
+            self.kind
+        ]
+        if function is None:
+            raise PayloadError(f"{self.action.full_name} has no {self.kind.name.lower()}")
+        return function
+
+    def call(self, values: Values, left: Callable[[], float]) -> Call:
+        """What `call()` will tell the user's function."""
+        do_key = values.do_keys.get(self.step.index, self.key)
+        return Call(
+            task_id=self.entry.task_id,
+            step=self.step.name,
+            kind=self.kind,
+            attempt=self.attempt,
+            key=do_key if self.kind is Kind.PROBE else self.key,
+            do_key=do_key,
+            result_known=self.step.index in values.results,
+            left=left,
+        )
+
+    def arguments(self, values: Values) -> tuple[list[Any], dict[str, Any]]:
+        """What the function is called with, from recorded values only. Raises PayloadError, MissingPath."""
+        recorded = Recorded(self.entry, values)
+        given = self.action.arguments(resolve(self.step.args, recorded))
+        function = self.function
+        if self.kind is Kind.DO:
+            return [], given
+        named = {name: given[name] for name in function.takes}
+        return ([self._result(values)] if self.kind is Kind.UNDO else []), named
+
+    def _result(self, values: Values) -> Any:
+        raw = values.results.get(self.step.index)
+        if raw is None:
+            return None
+        return self.action.result_codec.decode(bytes(raw), f"the result of {self.step.name}")
+
+    # --- outcomes, as facts
+
+    def came_back(self, value: Any, call: Call) -> Event:
+        """The function returned."""
+        if self.kind is Kind.PROBE:
+            return self._probe_said(value)
+        raw = NULL
+        if self.kind is Kind.DO:
+            try:
+                raw = msgspec.Raw(self.action.result_codec.encode(value, f"the result of {self.step.name}"))
+            except PayloadError as error:
+                return self._report(Reply.SPOILED, str(error), key_read=call.key_read)
+        return self._report(Reply.DONE, "", key_read=call.key_read, result=raw)
+
+    def raised(self, error: BaseException, call: Call | None) -> Event:
+        """The function raised, or was cut off."""
+        if self.kind is Kind.PROBE:
+            answer = Answer.RUNNING if isinstance(error, StillRunning) else Answer.CANNOT_TELL
+            return Probed(self.step.index, self.attempt, answer, error=meaning_of(error).error)
+        meaning = meaning_of(error, keyed=self.step.keyed)
+        key_read = call is None or call.key_read
+        return self._report(meaning.reply, meaning.error, key_read=key_read, wait=meaning.retry_after)
+
+    def not_sent(self, why: str) -> Event:
+        """Too late to send: certainly no effect."""
+        if self.kind is Kind.PROBE:
+            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=why)
+        return self._report(Reply.TRANSIENT, why)
+
+    def no_input(self, error: PayloadError) -> Event:
+        """The input cannot be made: the record lacks a part of it, or this agent cannot read it."""
+        if isinstance(error, MissingPath) and self.kind is Kind.DO:
+            return self._report(Reply.UNRESOLVED, str(error))
+        return self.handed_back(str(error), UNREADABLE_WAIT)
+
+    def handed_back(self, why: str, wait: Millis = 0) -> Event:
+        return HandedBack(self.step.index, self.attempt, why, wait)
+
+    def _report(
+        self,
+        reply: Reply,
+        error: str,
+        *,
+        key_read: bool = True,
+        result: msgspec.Raw = NULL,
+        wait: Millis = 0,
+    ) -> Reported:
+        read = key_read or not self.step.keyed
+        return Reported(
+            self.step.index, self.attempt, self.kind, reply, result, error, retry_after=wait, key_read=read
+        )
+
+    def _probe_said(self, value: Any) -> Event:
+        said = probe_answer(value)
+        if not isinstance(said, There):
+            return Probed(self.step.index, self.attempt, Answer.ABSENT)
+        try:
+            raw = self.action.result_codec.encode(said.value, f"the answer of the probe of {self.step.name}")
+        except PayloadError as error:
+            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=str(error))
+        return Probed(self.step.index, self.attempt, Answer.THERE, msgspec.Raw(raw))
+
+
+class Recorded(Mapping[str, Any]):
+    """The recorded values by name, decoded when first asked for: "input", and results by step name."""
+
+    def __init__(self, entry: Entry, values: Values) -> None:
+        self._index_of = entry.plan.index_of
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        if name == "input":
+            return msgspec.json.decode(self._values.input)
+        return msgspec.json.decode(self._values.results[self._index_of[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        yield "input"
+        yield from (name for name, step in self._index_of.items() if step in self._values.results)
+
+    def __len__(self) -> int:
+        return 1 + len(self._values.results)

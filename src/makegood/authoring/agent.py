@@ -1,0 +1,198 @@
+"""An agent: the calls to one service, and what that service promises."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+
+import msgspec
+
+from makegood.authoring.action import Action
+from makegood.authoring.declaring import read_action, read_probe, read_undo
+from makegood.authoring.places import here
+from makegood.core.document import KeyForm, Retry, ServiceClass, StepNode, UndoRetry, check_declaration
+from makegood.errors import PlanError
+
+AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
+ACTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+
+RETRY, UNDO_RETRY, KEY_FORM = Retry(), UndoRetry(), KeyForm()
+
+F = TypeVar("F", bound=Callable[..., Any])
+Seconds = float | timedelta
+Settings = dict[str, Any]
+
+
+class Options(TypedDict, total=False):
+    """What an action may say for itself; everything but `name` and `probe` is the agent's otherwise."""
+
+    name: str
+    probe: Callable[..., Any] | None
+    timeout: Seconds
+    settle: Seconds
+    keyed: bool | Seconds
+    tombstone: bool
+    retry: Retry
+    undo_retry: UndoRetry
+    asks: int
+
+
+_ACTION = "__makegood_action__"
+
+
+class Agent:
+    """The calls to one service. All times are seconds or timedeltas.
+
+    `timeout` bounds one call, and `settle` how long after it a call may still take effect. `keyed` says that
+    the service does a thing once per idempotency key (a time: for how long it remembers), `tombstone` that an
+    undo by key makes it refuse a later do. `key` is the form in which it takes its keys, `asks` how often a
+    probe is asked. Raises PlanError for a name or a number that cannot be.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        timeout: Seconds = 30,
+        settle: Seconds = 10,
+        keyed: bool | Seconds = False,
+        tombstone: bool = False,
+        retry: Retry = RETRY,
+        undo_retry: UndoRetry = UNDO_RETRY,
+        key: KeyForm = KEY_FORM,
+        asks: int = 10,
+    ) -> None:
+        if not _matches(AGENT_NAME, name):
+            raise PlanError(f"{here()}: agent {name!r}: an agent's name matches {AGENT_NAME.pattern}")
+        self.name = name
+        self.actions: dict[str, Action] = {}
+        self._key = key
+        self._settings: Settings = {
+            "timeout": timeout,
+            "settle": settle,
+            "keyed": keyed,
+            "tombstone": tombstone,
+            "retry": retry,
+            "undo_retry": undo_retry,
+            "asks": asks,
+        }
+        # Checked with every action as well; here the error names the agent's own line.
+        self._node(f"{here()}: agent {name}", self._settings, action="any", reads=True)
+
+    def __repr__(self) -> str:
+        return f"<agent {self.name}: {', '.join(self.actions) or 'no actions'}>"
+
+    @overload
+    def action(self, *, undo: Callable[..., Any] | None, **options: Unpack[Options]) -> Callable[[F], F]: ...
+    @overload
+    def action(self, *, reads: Literal[True], **options: Unpack[Options]) -> Callable[[F], F]: ...
+    @overload
+    def action(self, *, pivot: Literal[True], **options: Unpack[Options]) -> Callable[[F], F]: ...
+
+    def action(self, *misplaced: object, **given: Any) -> Callable[[F], F]:
+        """Declare a function as an action of this agent; returns it unchanged.
+
+        Exactly one of `undo` (a function, or None for an effect that needs no undo), `reads=True` (no effect)
+        and `pivot=True` (no way back) is given. Raises PlanError with the function, its line and the way out.
+        """
+        if misplaced:
+            raise PlanError(f"{here()}: write @{self.name}.action(...) with undo=, reads=True or pivot=True")
+        at = here()
+        way_back, options = self._split(at, given)
+
+        def declare(fn: F) -> F:
+            action = self._declared(fn, way_back, options)
+            self.actions[action.name] = action
+            setattr(fn, _ACTION, action)
+            return fn
+
+        return declare
+
+    def _split(self, at: str, given: Settings) -> tuple[Settings, Settings]:
+        names = ("undo", "reads", "pivot")
+        way_back = {name: value for name, value in given.items() if name in names and value is not False}
+        options = {name: value for name, value in given.items() if name not in names}
+        unknown = sorted(options.keys() - Options.__annotations__.keys())
+        if unknown:
+            known = ", ".join(Options.__annotations__)
+            raise PlanError(
+                f"{at}: an action has no option {unknown[0]!r}; it has undo, reads, pivot, {known}"
+            )
+        if len(way_back) != 1:
+            raise PlanError(
+                f"{at}: an action of {self.name} could strand a half-state: give it exactly one of "
+                "undo=function, undo=None (an effect that needs no undo), reads=True (no effect) "
+                "or pivot=True (no way back)"
+            )
+        return way_back, options
+
+    def _declared(self, fn: Any, way_back: Settings, options: Settings) -> Action:
+        do = read_action(fn)
+        name = options.get("name", do.name)
+        self._check_free(fn, name, do.place)
+        undo, probe = way_back.get("undo"), options.get("probe")
+        undo = undo if undo is None else read_undo(undo, do)
+        probe = probe if probe is None else read_probe(probe, do)
+        if "undo" in way_back:
+            way_back = {"undo": undo and undo.name}
+        where = f"{do.place}: agent {self.name}: action {name!r}"
+        settings = self._settings | options
+        node = self._node(where, settings, action=name, probe=probe and probe.name, **way_back)
+        return Action(agent=self, do=do, undo=undo, probe=probe, node=node)
+
+    def _check_free(self, fn: Any, name: Any, place: str) -> None:
+        if not _matches(ACTION_NAME, name):
+            raise PlanError(
+                f"{place}: action {name!r}: its name must match {ACTION_NAME.pattern}; give one: name=..."
+            )
+        if name in self.actions:
+            raise PlanError(
+                f"{place}: agent {self.name} has an action {name!r}, at {self.actions[name].do.place}; "
+                "give one of them another name: name=..."
+            )
+        other = action_of(fn)
+        if other is not None:
+            raise PlanError(
+                f"{place}: {fn.__name__} is the action {other.full_name} already; "
+                "write a second function for a second action"
+            )
+
+    def _node(self, where: str, settings: Settings, *, action: str, **declared: Any) -> StepNode:
+        node = StepNode(
+            step=action,
+            agent=self.name,
+            action=action,
+            timeout=_seconds(settings["timeout"]),
+            settle=_seconds(settings["settle"]),
+            class_=ServiceClass(keyed=_seconds(settings["keyed"]), tombstone=settings["tombstone"]),
+            key=self._key,
+            retry=settings["retry"],
+            undo_retry=settings["undo_retry"],
+            asks=settings["asks"],
+            **declared,
+        )
+        return checked_node(where, node)
+
+
+def checked_node(where: str, node: StepNode) -> StepNode:
+    """A node made of values that a user gave, as it would be read back; raises PlanError if it cannot be."""
+    try:
+        node = msgspec.convert(msgspec.to_builtins(node), StepNode)
+    except (TypeError, ValueError) as error:
+        raise PlanError(f"{where}: {error}") from None
+    check_declaration(where, node)
+    return node
+
+
+def _matches(pattern: re.Pattern[str], name: Any) -> bool:
+    return isinstance(name, str) and pattern.fullmatch(name) is not None
+
+
+def _seconds(value: Any) -> Any:
+    return value.total_seconds() if isinstance(value, timedelta) else value
+
+
+def action_of(fn: Any) -> Action | None:
+    """The action that this very function was declared as; None if it is none."""
+    action = getattr(fn, _ACTION, None)
+    return action if isinstance(action, Action) and action.fn is fn else None

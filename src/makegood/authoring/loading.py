@@ -1,0 +1,149 @@
+"""Finding what a user wrote from the command line: `app.py`, `package.module`, `app.py:plans`."""
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from makegood.authoring.agent import Agent
+from makegood.authoring.places import place, users_frames
+from makegood.authoring.plans import PlanDefinition
+from makegood.errors import PlanError
+
+AnyPlan = PlanDefinition[Any, Any]
+
+
+@dataclass(frozen=True)
+class App:
+    """The agents and plans found in one place, by name."""
+
+    agents: dict[str, Agent] = field(default_factory=dict)
+    plans: dict[str, AnyPlan] = field(default_factory=dict)
+
+
+def load_app(spec: str) -> App:
+    """Every Agent and plan at the top level of `module` or `path.py`, or in `module:attr` (one, or a list).
+
+    Imports the module. Raises PlanError, with lines of the user's own files, if it cannot be imported, holds
+    neither agent nor plan, or two different ones of one name.
+    """
+    source, _, attribute = spec.partition(":")
+    module = _import(source)
+    app = App()
+    for thing in _things(module, source, attribute):
+        if isinstance(thing, Agent):
+            _add(app.agents, thing, f"{spec}: two different agents")
+        elif isinstance(thing, PlanDefinition):
+            _add(app.plans, thing, f"{spec}: two different plans")
+    if not app.agents and not app.plans:
+        raise PlanError(f"{spec}: no agent and no plan is found there; {_where_to_put_them(attribute)}")
+    for agent in app.agents.values():
+        for action in agent.actions.values():
+            action.check_types()
+    return app
+
+
+def load_plan(spec: str) -> AnyPlan:
+    """The plan that `app.py:book` names, a plan's name after an APP; raises PlanError as load_app does."""
+    source, colon, name = spec.rpartition(":")
+    if not colon or not source:
+        raise PlanError(f"{spec}: which plan? Write APP:PLAN, as in app.py:book")
+    plans = load_app(source).plans
+    if name not in plans:
+        raise PlanError(f"{source} has no plan {name!r}; its plans: {', '.join(plans) or 'none'}")
+    return plans[name]
+
+
+def _add(known: dict[str, Any], thing: Any, two: str) -> None:
+    if known.setdefault(thing.name, thing) is not thing:
+        raise PlanError(f"{two} are called {thing.name!r}; give one another name")
+
+
+def _things(module: ModuleType, source: str, attribute: str) -> Iterable[Any]:
+    if not attribute:
+        return list(vars(module).values())
+    if not hasattr(module, attribute):
+        names = [name for name, thing in vars(module).items() if isinstance(thing, Agent | PlanDefinition)]
+        raise PlanError(
+            f"{source} has no {attribute!r}; agents and plans in it: {', '.join(names) or 'none'}"
+        )
+    thing = getattr(module, attribute)
+    things = list(thing) if isinstance(thing, list | tuple | set) else [thing]
+    for one in things:
+        if not isinstance(one, Agent | PlanDefinition):
+            raise PlanError(f"{source}:{attribute}: {one!r:.80} is no agent and no plan")
+    return things
+
+
+def _where_to_put_them(attribute: str) -> str:
+    return (
+        "put one into the list" if attribute else "define them at the top level, or name one: APP:attribute"
+    )
+
+
+# --- importing the module
+
+
+def _import(source: str) -> ModuleType:
+    is_file = source.endswith(".py")
+    path = Path(source).resolve()
+    if is_file and not path.is_file():
+        raise PlanError(f"{source}: there is no such file")
+    if not is_file and not all(part.isidentifier() for part in source.split(".")):
+        raise PlanError(f"{source!r} is neither a module's name nor a path that ends in .py")
+    # As when Python runs a file, or a module with -m: what lies beside it can be imported.
+    _find_first(path.parent if is_file else Path.cwd())
+    try:
+        return _module_of_file(path) if is_file else importlib.import_module(source)
+    except (Exception, SystemExit) as error:
+        raise PlanError("\n  ".join(_reasons(source, error))) from None
+
+
+def _find_first(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    known = sys.modules.get(path.stem)
+    if known is not None and getattr(known, "__file__", None) == str(path):
+        return known
+    name = path.stem if known is None and path.stem.isidentifier() else _private_name(path)
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None, "a file whose name ends in .py has a loader"
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _private_name(path: Path) -> str:
+    """A module name for a file whose own name is taken, or is none."""
+    return f"makegood_app_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+
+
+def _reasons(source: str, error: BaseException) -> Iterator[str]:
+    frames = users_frames(error.__traceback__)
+    if isinstance(error, ModuleNotFoundError) and not frames and error.name is not None:
+        yield f"{source}: there is no module {error.name!r}; run this where it lies, or install it"
+    elif isinstance(error, SystemExit):
+        yield f'{source} ends the program when imported; put that below `if __name__ == "__main__":`'
+    elif isinstance(error, SyntaxError) and error.filename is not None:
+        yield f"{source} cannot be imported: {type(error).__name__}: {error.msg}"
+        yield place(error.filename, error.lineno or 1)
+    elif isinstance(error, PlanError):
+        yield str(error)
+    else:
+        yield f"{source} cannot be imported: {type(error).__name__}: {error}"
+    yield from frames

@@ -1,0 +1,172 @@
+"""A plan: the document, and the types of its input and output."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar, overload
+
+import msgspec
+
+from makegood.authoring.action import Action
+from makegood.authoring.agent import Agent
+from makegood.authoring.declaring import parameter_names
+from makegood.authoring.hints import admits, hints_of, shown
+from makegood.authoring.matching import actions_of
+from makegood.authoring.places import here, place_of
+from makegood.authoring.references import Reference, origin_of
+from makegood.authoring.templates import template_of
+from makegood.authoring.tracing import recording
+from makegood.core.document import Document, SeriesNode, check_document, read_document
+from makegood.core.plan import Plan, compile_plan
+from makegood.errors import PayloadError, PlanError
+from makegood.payload import codec_for
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
+
+
+class PlanDefinition(Generic[Input, Output]):
+    """A plan that can be submitted: its document, and the actions it calls as far as they are known here.
+
+    `input_type` is NoneType for a plan that takes no input.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        *,
+        input_type: Any = Any,
+        output_type: Any = Any,
+        actions: Iterable[Action] = (),
+    ) -> None:
+        self.document = document
+        self.input_type = input_type
+        self.output_type = output_type
+        self.actions = tuple(actions)
+
+    @staticmethod
+    def from_document(
+        source: bytes | str | Mapping[str, Any],
+        *,
+        agents: Iterable[Agent] | None = None,
+        input_type: Any = Any,
+        output_type: Any = Any,
+    ) -> "PlanDefinition[Any, Any]":
+        """A plan from a document written by hand, as JSON or already decoded.
+
+        With `agents` given, every step is held against their actions; without, only an agent will find out.
+        Raises PlanError naming the place in the document and the way out.
+        """
+        document = read_document(source)
+        actions = () if agents is None else actions_of(document, agents)
+        return PlanDefinition(document, input_type=input_type, output_type=output_type, actions=actions)
+
+    @property
+    def name(self) -> str:
+        return self.document.plan
+
+    @cached_property
+    def version(self) -> str:
+        """SHA-256 of the canonical document, in hex."""
+        return self.document.version
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The document as the core walks it."""
+        return compile_plan(self.document)
+
+    def __repr__(self) -> str:
+        return f"<plan {self.name} {self.version[:12]}: {len(self.plan.steps)} steps>"
+
+    if not TYPE_CHECKING:  # to a type checker a plan cannot be called at all
+
+        def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+            raise PlanError(
+                f"{here()}: plan {self.name} is not run by calling it; submit it: "
+                f"await mg.submit({self.name}, ...), or `makegood submit APP:{self.name} INPUT`"
+            )
+
+
+class _Decorator(Protocol):
+    @overload
+    def __call__(self, fn: Callable[[], Output], /) -> PlanDefinition[None, Output]: ...
+    @overload
+    def __call__(self, fn: Callable[[Input], Output], /) -> PlanDefinition[Input, Output]: ...
+
+
+@overload
+def plan(fn: Callable[[], Output], /) -> PlanDefinition[None, Output]: ...
+@overload
+def plan(fn: Callable[[Input], Output], /) -> PlanDefinition[Input, Output]: ...
+@overload
+def plan(*, name: str | None = None) -> _Decorator: ...
+
+
+def plan(fn: Any = None, /, *, name: str | None = None) -> Any:
+    """Record a function as a plan. It is run here, once, and never again: its steps become the document.
+
+    It takes one parameter, the task's input, or none; what it returns is the task's output.
+    Raises PlanError, naming the line, for a plan that could strand a half-state.
+    """
+    if fn is None:
+        return lambda given: _record(given, name)
+    return _record(fn, name)
+
+
+def _record(fn: Any, name: str | None) -> PlanDefinition[Any, Any]:
+    parameters = parameter_names(fn, "plan")
+    where = f"{place_of(fn)}: plan {name or fn.__name__}"
+    if len(parameters) > 1:
+        raise PlanError(
+            f"{where} takes {', '.join(parameters)}; a plan takes one input, or none: make it one type"
+        )
+    if inspect.iscoroutinefunction(fn):
+        raise PlanError(f"{where} is async; write def: a plan only records its steps and waits for nothing")
+    hints = hints_of(fn)
+    input_type = hints.get(parameters[0], Any) if parameters else NoneType
+    schema = _schema(input_type, where)
+    with recording(name or fn.__name__) as current:
+        returned = fn(current.reference("input", input_type)) if parameters else fn()
+        output_type = _output_type(returned, hints, where)
+        output = template_of(returned, output_type, "output", current)
+    document = Document(plan=current.plan, body=current.body, input=schema, output=output)
+    _check(document, place_of(fn))
+    actions = current.actions.values()
+    return PlanDefinition(document, input_type=input_type, output_type=output_type, actions=actions)
+
+
+def _check(document: Document, place: str) -> None:
+    try:
+        if document.body == SeriesNode(()):
+            raise PlanError(f"plan {document.plan} records no step; write step(action, ...) in it")
+        check_document(document)
+    except PlanError as error:
+        raise PlanError(f"{place}: {error}") from None
+
+
+def _schema(input_type: Any, where: str) -> dict[str, Any]:
+    """The JSON Schema of the input; empty for a type that has one only in Python."""
+    try:
+        codec_for(input_type)
+    except PayloadError as error:
+        raise PlanError(f"{where}: its input: {error}") from None
+    try:
+        return msgspec.json.schema(input_type)
+    except TypeError:
+        return {}
+
+
+def _output_type(returned: Any, hints: dict[str, Any], where: str) -> Any:
+    """What the plan is declared to return, or else what it returned while it was recorded."""
+    recorded = origin_of(returned).hint if isinstance(returned, Reference) else None
+    declared = hints.get("return", Any if recorded is None else recorded)
+    if recorded is not None and not admits(declared, recorded):
+        raise PlanError(
+            f"{where} returns {shown(recorded)}, but its hint is {shown(declared)}; correct the hint"
+        )
+    try:
+        codec_for(declared)
+    except PayloadError as error:
+        raise PlanError(f"{where}: its output: {error}") from None
+    return declared

@@ -1,0 +1,133 @@
+"""Commands that act on a task: each is recorded with who and why."""
+
+import getpass
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import click
+
+from makegood.cli import output
+from makegood.cli.connect import connected, store_option
+from makegood.cli.given import read_json
+from makegood.client import Task
+from makegood.core.events import Verdict
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _os_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have a number only
+        return f"uid {os.getuid()}"
+
+
+def _named(_: click.Context, __: click.Parameter, name: str) -> str:
+    if not name.strip():
+        raise click.BadParameter("an act is recorded with who ordered it: give a name")
+    return name
+
+
+def act_options(command: F) -> F:
+    """`--by`, `--why` and `--store`."""
+    by = click.option(
+        "--by",
+        metavar="NAME",
+        default=_os_user,
+        callback=_named,
+        help="Who orders it [default: the OS user].",
+    )
+    why = click.option("--why", metavar="TEXT", default="", help="Why, for the history.")
+    return by(why(store_option(command)))
+
+
+result_option = click.option(
+    "--result",
+    metavar="JSON",
+    help="The step's result, where later steps use it: JSON, @file, or - for stdin.",
+)
+
+
+def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
+    said = connected(lambda makegood: act(makegood.task(task_id)))
+    output.data(f"{task_id}: {said}")
+    return output.OK
+
+
+def _result(given: str | None) -> bytes | None:
+    return None if given is None else read_json(given, "--result")
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@act_options
+def cancel(task_id: str, by: str, why: str) -> int:
+    """Undo a task."""
+    return _order(task_id, lambda task: task.cancel(by=by, why=why))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@act_options
+def pause(task_id: str, by: str, why: str) -> int:
+    """Start no further call of a task.
+
+    Open calls end and are recorded; `makegood resume` lets it go on.
+    """
+    return _order(task_id, lambda task: task.pause(by=by, why=why))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@act_options
+def resume(task_id: str, by: str, why: str) -> int:
+    """Let a paused task go on."""
+    return _order(task_id, lambda task: task.resume(by=by, why=why))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.argument("step", required=False)
+@act_options
+def retry(task_id: str, step: str | None, by: str, why: str) -> int:
+    """Try a task's steps again now.
+
+    STEP, or every step that waits for another try; retries count from 0.
+    """
+    return _order(task_id, lambda task: task.retry(step, by=by, why=why))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.argument("step")
+@result_option
+@act_options
+def skip(task_id: str, step: str, result: str | None, by: str, why: str) -> int:
+    """Go on as if a step were done by hand.
+
+    Only a step that certainly had no effect may be skipped.
+    """
+    return _order(task_id, lambda task: task.skip(step, _result(result), by=by, why=why))
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@click.argument("step")
+@click.argument("verdict", metavar="VERDICT", type=click.Choice([verdict.value for verdict in Verdict]))
+@result_option
+@act_options
+def resolve(task_id: str, step: str, verdict: str, result: str | None, by: str, why: str) -> int:
+    """Say what happened where only a person can.
+
+    VERDICT is what you found at the service:
+
+    \b
+    done    it happened          absent  it never happened
+    undone  its effect is gone   kept    its effect may stand
+    left    go on without it; it stays listed as in effect
+    """
+    return _order(task_id, lambda task: task.resolve(step, verdict, _result(result), by=by, why=why))
+
+
+COMMANDS = (cancel, pause, resume, retry, skip, resolve)

@@ -1,0 +1,151 @@
+"""Commands that need what a user wrote: `up`, `submit`; and `migrate`, `demo`."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import click
+
+from makegood.authoring.agent import Agent
+from makegood.authoring.loading import load_app, load_plan
+from makegood.cli import output
+from makegood.cli.connect import connected, store_option, store_url
+from makegood.cli.given import read_json
+from makegood.cli.watch import wait_for
+from makegood.client import Makegood, Task
+from makegood.errors import PlanError
+from makegood.runtime.process import run_up
+from makegood.store.url import open_store
+
+
+@click.command()
+@click.argument("apps", metavar="APP...", nargs=-1, required=True)
+@store_option
+def up(apps: Sequence[str]) -> int:
+    """Run every role in one process.
+
+    Scheduler, supervisor and the agents found in APP run until SIGTERM. APP is a module, a path.py (every
+    Agent at its top level), or module:attr. Several processes on one store are safe.
+    """
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    return run_up(store_url(), _agents(apps))
+
+
+def _agents(apps: Sequence[str]) -> list[Agent]:
+    """The agents of all apps; raises PlanError when there are none, or two of one name."""
+    found: dict[str, Agent] = {}
+    for app in apps:
+        for name, agent in load_app(app).agents.items():
+            if found.setdefault(name, agent) is not agent:
+                raise PlanError(f"{app}: two different agents are called {name!r}; give one another name")
+    if not found:
+        raise PlanError(f"{', '.join(apps)}: no Agent is found there, so there is nothing to run")
+    return list(found.values())
+
+
+@click.command()
+@click.argument("plan", metavar="APP:PLAN")
+@click.argument("input", required=False)
+@click.option("--id", "task_id", metavar="ID", help="The task's id; without it one is made.")
+@click.option(
+    "--deadline", type=float, metavar="S", help="Undo the task unless it has completed in S seconds."
+)
+@click.option("--tag", "tags", multiple=True, metavar="K=V", help="A tag for lists; may be repeated.")
+@click.option("--wait", is_flag=True, help="Wait for the task, print its output, exit 0, 10, 20 or 30.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Wait at most S seconds.")
+@store_option
+def submit(
+    plan: str,
+    input: str | None,
+    task_id: str | None,
+    deadline: float | None,
+    tags: Sequence[str],
+    wait: bool,
+    timeout: float | None,
+) -> int:
+    """Enter a task; prints its id.
+
+    INPUT is JSON, @file, or - for stdin; a plan without input takes none.
+
+    The same id, plan and input again is the existing task.
+    """
+    if timeout is not None and not wait:
+        raise click.UsageError("--timeout is for --wait")
+    definition = load_plan(plan)
+    if input is None and definition.input_type is not NoneType:
+        raise click.UsageError(f"plan {definition.name} takes an input: INPUT is missing")
+    raw = b"null" if input is None else read_json(input, "INPUT")
+    labels = dict(_tag(tag) for tag in tags)
+
+    async def work(makegood: Makegood) -> int:
+        task: Task[Any] = await makegood.submit_json(
+            definition, raw, task_id=task_id, deadline=deadline, tags=labels
+        )
+        output.data(task.task_id)
+        if not wait:
+            return output.OK
+        await _say_if_nobody_is_up(makegood)
+        return await wait_for(task, timeout)
+
+    return connected(work, new=True)
+
+
+def _tag(tag: str) -> tuple[str, str]:
+    name, sign, value = tag.partition("=")
+    if not sign or not name:
+        raise click.UsageError(f"--tag {tag!r} is not K=V")
+    return name, value
+
+
+async def _say_if_nobody_is_up(makegood: Makegood) -> None:
+    if not await makegood.members():
+        output.say("no process is up on this store: the task starts once there is one (`makegood up APP`)")
+
+
+@click.command()
+@store_option
+def migrate() -> int:
+    """Bring the store's schema up to date."""
+
+    async def work() -> Sequence[str]:
+        store = open_store(store_url())
+        try:
+            return await store.migrate()
+        finally:
+            await store.close()
+
+    applied = asyncio.run(work())
+    for name in applied:
+        output.data(name)
+    if not applied:
+        output.say("the schema is up to date")
+    return output.OK
+
+
+@click.command()
+@click.option("--trips", type=click.IntRange(min=1), default=30, show_default=True, help="How many to book.")
+@click.option(
+    "--kills", type=click.IntRange(min=0), default=3, show_default=True, help="SIGKILLs of the engine."
+)
+@click.option("--seed", type=int, help="Repeat a run's random choices.")
+@click.option("--faults", type=click.Choice(["none", "some", "high"]), default="some", show_default=True)
+@click.option("--trips-file", type=click.Path(path_type=Path), help="JSON lines, a request each.")
+@click.option("--keys/--no-keys", default=True, help="Without keys the check must find doubles.")
+@click.option("--undo/--no-undo", default=True, help="With an undo switched off it must find orphans.")
+def demo(trips_file: Path | None, **options: Any) -> int:
+    """Book trips while the engine is killed.
+
+    Three unreliable services run beside it; at the end everything is checked at them. Exits 1 if anything is
+    double, orphaned or half done.
+    """
+    from makegood.demo.run import Options, main
+
+    given = options if trips_file is None else options | {"trips_file": trips_file}
+    return main(Options(**given))
+
+
+COMMANDS = (up, submit, migrate, demo)

@@ -1,0 +1,171 @@
+"""Commands that look: `list`, `show`, `history`, `why`. They change nothing."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from makegood.cli import output
+from makegood.cli.connect import connected, store_option
+from makegood.client import Makegood, TaskPage
+from makegood.core.record import TaskState
+from makegood.reading.facts import facts_of
+from makegood.reading.story import story
+from makegood.reading.words import moment, state_name
+
+F = TypeVar("F", bound=Callable[..., Any])
+Record = dict[str, Any]
+
+STATES = [state_name(state) for state in TaskState]
+TASK_COLUMNS = ("ID", "STATE", "PLAN", "CREATED", "WAITS FOR OR BECAUSE")
+STEP_COLUMNS = ("STEP", "AGENT", "STATE", "OUTCOME", "RETRIES", "UNDO", "RESULT OR ERROR")
+IN_SHORT = (
+    "taskId",
+    "state",
+    "paused",
+    "reason",
+    "waiting",
+    "direction",
+    "blocking",
+    "inEffect",
+    "inDoubt",
+    "acts",
+)
+
+
+def json_option(command: F) -> F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")(command)
+
+
+# --- many tasks
+
+
+@click.command("list")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(STATES, case_sensitive=False),
+    help="Only tasks in this state; may be repeated.",
+)
+@click.option("--plan", metavar="NAME", help="Only tasks of this plan.")
+@click.option("--limit", type=click.IntRange(min=1, max=10_000), default=100, show_default=True)
+@json_option
+@store_option
+def list_tasks(states: Sequence[str], plan: str | None, limit: int, as_json: bool) -> int:
+    """Tasks, newest first."""
+
+    async def work(makegood: Makegood) -> TaskPage:
+        return await makegood.list(states or None, plan, limit=limit)
+
+    page = connected(work)
+    if as_json:
+        output.document(page.tasks)
+    elif page.tasks:
+        output.table(TASK_COLUMNS, [task_row(task) for task in page.tasks])
+    else:
+        output.say(
+            "no such task" if states or plan else "no task yet; `makegood submit APP:PLAN INPUT` enters one"
+        )
+    if page.next is not None:
+        output.say(f"only the newest {limit}: --limit shows more")
+    return output.OK
+
+
+def task_row(task: Record) -> list[str]:
+    """A task in a table of TASK_COLUMNS."""
+    return [
+        task["taskId"],
+        task["state"],
+        task["plan"],
+        f"{task['createdAt'][:19]}Z",
+        _waits_for(task) or task.get("reason", ""),
+    ]
+
+
+def _waits_for(task: Record) -> str:
+    waiting = task.get("waiting", {})
+    step = waiting.get("step", "")
+    return f"{waiting['for']} ({step})" if step else waiting.get("for", "")
+
+
+# --- one task
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@store_option
+def show(task_id: str, as_json: bool) -> int:
+    """A task's record.
+
+    --json is the whole document.
+    """
+    record = connected(lambda makegood: makegood.task(task_id).record())
+    if as_json:
+        output.document(record)
+        return output.OK
+    for name, value in record.items():
+        if name != "steps":
+            output.data(f"{name:12} {_in_a_line(value)}")
+    output.data("")
+    output.table(STEP_COLUMNS, [_step_row(step) for step in record["steps"]])
+    return output.OK
+
+
+def _in_a_line(value: Any) -> str:
+    return value if isinstance(value, str) else output.json_line(value)
+
+
+def _step_row(step: Record) -> list[str]:
+    undo = step.get("compensation")
+    last = _in_a_line(step["result"]) if "result" in step else step.get("error", "")
+    return [
+        step["name"],
+        step["agent"],
+        step["state"],
+        step.get("outcome", ""),
+        str(step["retryCount"]),
+        undo["state"] if undo else "-",
+        undo.get("error", last) if undo else last,
+    ]
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@store_option
+def history(task_id: str, as_json: bool) -> int:
+    """What happened to a task: when, who, what."""
+    snapshot = connected(lambda makegood: makegood.snapshot(task_id))
+    if as_json:
+        output.document(facts_of(snapshot.plan, snapshot.rows))
+    else:
+        lines = story(snapshot.plan, snapshot.rows)
+        output.table(("WHEN", "WHO", "WHAT"), [(moment(line.at), line.who, line.what) for line in lines])
+    return output.OK
+
+
+@click.command()
+@click.argument("task_id", metavar="ID")
+@json_option
+@store_option
+def why(task_id: str, as_json: bool) -> int:
+    """What a task waits for, or how it ended.
+
+    Since when, until when, what happens next, and what a person can do.
+    """
+    if not as_json:
+        output.data(connected(lambda makegood: makegood.task(task_id).why()))
+        return output.OK
+    record = connected(lambda makegood: makegood.task(task_id).record())
+    short = {name: record[name] for name in IN_SHORT if name in record}
+    steps = [
+        {"name": step["name"], "waiting": step["waiting"]} for step in record["steps"] if "waiting" in step
+    ]
+    output.document(short | {"steps": steps})
+    return output.OK
+
+
+COMMANDS = (list_tasks, show, history, why)

@@ -1,0 +1,57 @@
+"""`makegood`: the command line's front door."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from makegood.cli import act, app, look, output, watch
+from makegood.cli.connect import group_store_option
+from makegood.errors import MakegoodError
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    invoke_without_command=True,
+)
+@click.version_option(package_name="makegood", message="makegood %(version)s")
+@group_store_option
+@click.pass_context
+def makegood(ctx: click.Context) -> int:
+    """Jobs of several remote calls that complete, or are undone, or stand in plain sight.
+
+    Exit codes: 0 ok; 2 the command or its input is malformed; 1 it could not be done. Where a command waits
+    for a task: 0 Completed, 10 Compensated, 20 Failed (parked), 30 not ended in time.
+    """
+    if ctx.invoked_subcommand is None:
+        output.say(ctx.get_help())
+        return output.MALFORMED
+    return output.OK
+
+
+for command in (*app.COMMANDS, *look.COMMANDS, *watch.COMMANDS, *act.COMMANDS):
+    makegood.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; answers its exit code. Errors are a line on stderr, never a traceback."""
+    try:
+        code = makegood.main(args=arguments, prog_name="makegood", standalone_mode=False)
+    except click.UsageError as error:
+        return output.misused(error.format_message(), error.ctx.command_path if error.ctx else "makegood")
+    except click.ClickException as error:
+        return output.misused(error.format_message(), "makegood")
+    except click.Abort:
+        return output.INTERRUPTED
+    except MakegoodError as error:
+        return output.failed(error)
+    except Exception as error:
+        if os.environ.get("MAKEGOOD_DEBUG"):
+            raise
+        return output.broke(error)
+    return code if isinstance(code, int) else output.OK
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""What the command line writes: data on stdout, talk on stderr; coloured on a terminal, with rich."""
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+from makegood.errors import MakegoodError, PayloadError, PlanError
+from makegood.reading.words import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+OK, COULD_NOT, MALFORMED, INTERRUPTED = 0, 1, 2, 130
+WAITED = {"Completed": 0, "Compensated": 10, "Failed": 20}
+NOT_ENDED = 30
+"""The exit codes. WAITED and NOT_ENDED are those of a command that waited for a task."""
+
+STYLES = {
+    "Running": "blue",
+    "Completed": "green",
+    "Compensating": "yellow",
+    "Compensated": "cyan",
+    "Failed": "bold red",
+    "Skipped": "magenta",
+    "NotStarted": "dim",
+}
+
+PROSE = frozenset({"WHAT", "WAITS FOR OR BECAUSE", "RESULT OR ERROR"})
+"""Columns that may be folded to the terminal's width; ids and moments stay in one piece."""
+
+PROSE_WIDTH_MIN = 20
+
+Rows = Sequence[Sequence[str]]
+
+
+def say(text: str) -> None:
+    """Talk: to the person, not to the next program."""
+    _write(sys.stderr, text)
+
+
+def data(text: str) -> None:
+    """What was asked for."""
+    _write(sys.stdout, text)
+
+
+def document(value: Any) -> None:
+    """JSON, indented for people."""
+    data(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def document_line(value: Any) -> None:
+    """JSON on a line of its own."""
+    data(json_line(value))
+
+
+def json_line(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def table(columns: Sequence[str], rows: Rows) -> None:
+    """A table, nothing in it cut; on a terminal with rich it is coloured and folded to the width."""
+    console = terminal()
+    if console is not None and _width_needed(columns, rows) <= console.width:
+        console.print(rich_table(columns, rows, console.width))
+        return
+    for line in plain_table(columns, rows):
+        data(line)
+
+
+def plain_table(columns: Sequence[str], rows: Rows) -> list[str]:
+    """One line a row, columns aligned, two spaces between them."""
+    cells = [list(columns), *[[one_line(cell) for cell in row] for row in rows]]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(columns))]
+    aligned = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in cells)
+    return ["  ".join(row).rstrip() for row in aligned]
+
+
+def rich_table(columns: Sequence[str], rows: Rows, width: int) -> "Table | Text":
+    """The table for a terminal of this width; plain lines, folded, where ids would not fit."""
+    from rich.table import Table
+    from rich.text import Text
+
+    if _width_needed(columns, rows) > width:
+        return Text("\n".join(plain_table(columns, rows)), overflow="fold")
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        made.add_column(column, overflow="fold", no_wrap=column not in PROSE)
+    for row in rows:
+        made.add_row(*[Text(one_line(cell), style=STYLES.get(cell, "")) for cell in row])
+    return made
+
+
+def _width_needed(columns: Sequence[str], rows: Rows) -> int:
+    """Characters a line needs so that only prose is folded, to no less than PROSE_WIDTH_MIN."""
+    widths = [max(len(column), *[len(row[n]) for row in rows], 0) for n, column in enumerate(columns)]
+    needed = (
+        min(width, PROSE_WIDTH_MIN) if column in PROSE else width
+        for column, width in zip(columns, widths, strict=True)
+    )
+    return sum(needed) + 2 * (len(columns) - 1)
+
+
+def terminal() -> "Console | None":
+    """A rich console when stdout is a terminal and rich is installed. rich itself heeds NO_COLOR."""
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb" or find_spec("rich") is None:
+        return None
+    from rich.console import Console
+
+    return Console(soft_wrap=False, highlight=False)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    lines = (one_line(line) for line in text.split("\n"))
+    encoding = stream.encoding or "utf-8"
+    safe = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
+    stream.write(f"{safe}\n")
+    stream.flush()
+
+
+# --- errors and warnings
+
+
+class _Brief(logging.Formatter):
+    """A warning in one line, without the traceback that may hang on it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return one_line(f"{record.levelname.lower()}: {record.getMessage()}")
+
+
+def brief_warnings() -> None:
+    """Warnings of the parts below (a store that is busy, say) reach the person as talk."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Brief())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+def failed(error: MakegoodError) -> int:
+    """Say what went wrong; answers the exit code."""
+    say(f"error: {str(error) or type(error).__name__}")
+    return MALFORMED if isinstance(error, PlanError | PayloadError) else COULD_NOT
+
+
+def misused(message: str, command: str) -> int:
+    """Say how the command line was wrong; answers the exit code."""
+    say(f"error: {message.rstrip('.')}; see `{command} --help`")
+    return MALFORMED
+
+
+def broke(error: Exception) -> int:
+    """Say that makegood itself failed; answers the exit code."""
+    where = f"{type(error).__name__}: {error}".replace("\n", " ")
+    say(f"error: makegood itself failed ({where}); MAKEGOOD_DEBUG=1 shows where: please report it")
+    return COULD_NOT

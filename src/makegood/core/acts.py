@@ -1,0 +1,232 @@
+"""What people may order: cancel, pause, resume, retry, skip, resolve. Each is recorded with who and why.
+
+An act that would break a promise raises ActRefused before anything of the draft has changed.
+"""
+
+from makegood.core import doubt, lanes
+from makegood.core.draft import Draft
+from makegood.core.events import (
+    CancelAsked,
+    PauseAsked,
+    ResolveAsked,
+    ResumeAsked,
+    RetryAsked,
+    SkipAsked,
+    Verdict,
+)
+from makegood.core.record import (
+    CERTAINLY_NOT,
+    ENDED,
+    PLANNED,
+    Direction,
+    Kind,
+    News,
+    Phase,
+    TaskState,
+)
+from makegood.core.reports import done, undone
+from makegood.errors import ActRefused
+
+STUCK = (Phase.UNDO_STUCK, Phase.LEFT)
+
+
+def cancel(draft: Draft, event: CancelAsked) -> bool:
+    """Turn the task. A second cancel is old news; a completed or pivoted task refuses."""
+    head = draft.head
+    if head.state is TaskState.COMPLETED:
+        raise ActRefused("it is Completed; nothing was cancelled")
+    if head.direction is Direction.UNDO or head.pending:
+        return False
+    if head.pivoted:
+        name = draft.step(draft.plan.pivot or 0).name
+        raise ActRefused(f"it is past its point of no return ({name}); it can only go on")
+    lanes.ask_turn(draft, _words("cancelled", event.by, event.why))
+    lanes.advance(draft)
+    return True
+
+
+def pause(draft: Draft, event: PauseAsked) -> bool:
+    """Start no call of any kind until resumed; open calls finish and are recorded."""
+    _refuse_ended(draft, "paused")
+    if draft.head.paused:
+        return False
+    draft.head.paused = True
+    draft.withdraw_offers()
+    return True
+
+
+def resume(draft: Draft, event: ResumeAsked) -> bool:
+    """Take effect of what fell due meanwhile, and go on."""
+    _refuse_ended(draft, "resumed")
+    if not draft.head.paused:
+        return False
+    draft.head.paused = False
+    lanes.advance(draft)
+    return True
+
+
+def retry(draft: Draft, event: RetryAsked) -> bool:
+    """Try again now, with retries counted from 0."""
+    _refuse_ended(draft, "retried")
+    if event.step >= 0:
+        why_not = _why_not_retried(draft, event.step)
+        if why_not:
+            raise ActRefused(f"step {draft.step(event.step).name}: {why_not}")
+        steps = [event.step]
+    else:
+        steps = [n for n in range(len(draft.marks)) if not _why_not_retried(draft, n)]
+        if not steps:
+            raise ActRefused("no step of it waits for another try; `makegood why` says what it waits for")
+    for step in steps:
+        _retry_step(draft, step)
+    _move_on(draft)
+    return True
+
+
+def skip(draft: Draft, event: SkipAsked) -> bool:
+    """Go on as if the step were done by hand, with the result given, if any."""
+    _refuse_ended(draft, "skipped")
+    step, phase = draft.step(event.step), draft.phase(event.step)
+    where = f"step {step.name}"
+    if not draft.forward:
+        raise ActRefused(f"{where}: the task is being undone; there is nothing to skip on the way back")
+    if step.pivot:
+        raise ActRefused(f"{where}: it is the pivot; resolve it instead, with evidence")
+    opened = draft.head.open.get(event.step)
+    uncalled = phase in (Phase.PLANNED, Phase.OFFERED) and opened is not None and not opened.doubt
+    if not (phase == Phase.IDLE or uncalled or phase in CERTAINLY_NOT):
+        raise ActRefused(f"{where} is {phase.name}: only a step that certainly had no effect may be skipped")
+    if event.result is None and step.name in draft.plan.used_results:
+        raise ActRefused(f"{where}: a later step uses its result; give one with the skip")
+    draft.move(event.step, Phase.SKIPPED)
+    _move_on(draft)
+    return True
+
+
+def resolve(draft: Draft, event: ResolveAsked) -> bool:
+    """Settle what only a person can: what happened at the service, with evidence."""
+    _refuse_ended(draft, "resolved")
+    step, phase = draft.step(event.step), draft.phase(event.step)
+    if phase == Phase.DOUBT:
+        _resolve_doubt(draft, event)
+    elif phase in STUCK:
+        _resolve_undo(draft, event)
+    elif draft.forward and phase in lanes.FAILED_FOR_GOOD and event.verdict is Verdict.DONE:
+        _require_result(draft, event)
+        done(draft, event.step)
+    else:
+        raise ActRefused(f"step {step.name} is {phase.name}: it does not wait for a person's word")
+    _move_on(draft)
+    return True
+
+
+# --- retry
+
+
+def _why_not_retried(draft: Draft, step: int) -> str:
+    """Why another try of this step would break a promise or mean nothing; empty if it may."""
+    phase, plan = draft.phase(step), draft.step(step)
+    opened = draft.head.open.get(step)
+    if phase in PLANNED:
+        return ""
+    if opened is not None and phase in (Phase.DOUBT, *STUCK):
+        if opened.due > 0:
+            return "its last call may still be on its way; try again when that is over"
+        if plan.pivot and not draft.forward:
+            return "it is the pivot and the task turned; resolve it instead, as kept or absent"
+        again = doubt.keyed(plan, opened, draft.now) and (draft.forward or phase != Phase.DOUBT)
+        safe = not opened.doubt or plan.probe or again
+        return "" if safe else "it may have happened and the service cannot be asked; resolve it instead"
+    if phase in CERTAINLY_NOT and draft.forward:
+        return ""
+    return f"it is {phase.name}: there is nothing to try again"
+
+
+def _retry_step(draft: Draft, step: int) -> None:
+    phase, plan, now = draft.phase(step), draft.step(step), draft.now
+    if phase in PLANNED:
+        opened = draft.touch(step)
+        opened.due = opened.not_before = now
+    elif phase == Phase.DOUBT:
+        ask = plan.probe is not None and not doubt.keyed(plan, draft.head.open[step], now)
+        opened = draft.move(step, Phase.PROBE_PLANNED if ask or not draft.forward else Phase.PLANNED, now)
+    elif phase in STUCK:
+        opened = draft.head.open[step]
+        refused = opened.news is News.REFUSED and not opened.doubt
+        unheard = opened.doubt and not doubt.keyed(plan, opened, now)
+        ask = unheard or opened.news is News.CANNOT_TELL
+        opened = draft.move(step, Phase.CHECK_PLANNED if ask else Phase.UNDO_PLANNED, now)
+        opened.started_at = now
+        if refused:
+            draft.new_round(step, Kind.UNDO)
+    else:
+        opened = draft.move(step, Phase.PLANNED, now)
+        draft.new_round(step, Kind.DO)
+    opened.retries = opened.asks = 0
+
+
+# --- resolve
+
+
+def _resolve_doubt(draft: Draft, event: ResolveAsked) -> None:
+    where = f"step {draft.step(event.step).name}"
+    if event.verdict is Verdict.DONE:
+        if draft.step(event.step).pivot and not draft.forward:
+            raise ActRefused(f"{where}: the pivot happened though the task turned; resolve it as kept")
+        _require_result(draft, event)
+        done(draft, event.step)
+        return
+    if draft.head.open[event.step].due > 0:
+        raise ActRefused(f"{where}: its last call may still be on its way; ask again when that is over")
+    if event.verdict is Verdict.ABSENT:
+        opened = draft.move(event.step, Phase.REPORTED, draft.now)
+        opened.news, opened.doubt = News.ABSENT, False
+    elif event.verdict is Verdict.KEPT and not draft.forward:
+        draft.move(event.step, Phase.KEPT)
+    elif event.verdict is Verdict.LEFT and not draft.forward:
+        opened = draft.move(event.step, Phase.LEFT)
+        opened.fate, opened.key, opened.first_at, opened.key_until = Phase.UNKNOWN, "", 0, 0
+    else:
+        raise ActRefused(
+            f"{where} is in doubt: resolve it as done or absent (or kept or left, while the task is undone)"
+        )
+
+
+def _resolve_undo(draft: Draft, event: ResolveAsked) -> None:
+    where = f"step {draft.step(event.step).name}"
+    if event.verdict in (Verdict.KEPT, Verdict.LEFT) and draft.head.open[event.step].due > 0:
+        raise ActRefused(f"{where}: its undo may still be on its way; ask again when that is over")
+    match event.verdict:
+        case Verdict.UNDONE | Verdict.ABSENT:
+            undone(draft, event.step)
+        case Verdict.KEPT:
+            draft.move(event.step, Phase.KEPT)
+        case Verdict.LEFT if draft.phase(event.step) == Phase.UNDO_STUCK:
+            draft.move(event.step, Phase.LEFT)
+        case _:
+            raise ActRefused(f"{where}: its undo is stuck: resolve it as undone, kept or left")
+
+
+def _require_result(draft: Draft, event: ResolveAsked) -> None:
+    name = draft.step(event.step).name
+    if draft.forward and event.result is None and name in draft.plan.used_results:
+        raise ActRefused(f"step {name}: a later step uses its result; give it with the verdict")
+
+
+# --- all
+
+
+def _move_on(draft: Draft) -> None:
+    """A parked task goes on in the direction it remembers; it may park again at once."""
+    if draft.head.state is TaskState.FAILED:
+        draft.task(TaskState.RUNNING if draft.forward else TaskState.COMPENSATING)
+    lanes.advance(draft)
+
+
+def _refuse_ended(draft: Draft, done_to_it: str) -> None:
+    if draft.head.state in ENDED:
+        raise ActRefused(f"it has ended; it cannot be {done_to_it}")
+
+
+def _words(what: str, by: str, why: str) -> str:
+    return f"{what} by {by}: {why}" if why else f"{what} by {by}"

@@ -1,0 +1,139 @@
+"""The plan as the core walks it: steps numbered in written order, the structure as a small tree."""
+
+from functools import cached_property
+
+import msgspec
+
+from makegood.core.document import (
+    Document,
+    KeyForm,
+    Node,
+    ParallelNode,
+    Retry,
+    SeriesNode,
+    StepNode,
+    Template,
+    UndoRetry,
+    references,
+    step_nodes,
+)
+
+Millis = int
+"""Milliseconds: a moment of store time since 1970-01-01 UTC, or a length of time."""
+
+
+class StepPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """One step with everything the core decides with; lengths of time in milliseconds."""
+
+    index: int
+    name: str
+    agent: str
+    action: str
+    args: dict[str, Template]
+    undo: str | None
+    probe: str | None
+    reads: bool
+    pivot: bool
+    keyed: bool
+    keyed_for: Millis | None
+    tombstone: bool
+    timeout: Millis
+    settle: Millis
+    key: KeyForm
+    retry: Retry
+    undo_retry: UndoRetry
+    asks: int
+    deadline: Millis | None
+
+    @property
+    def life(self) -> Millis:
+        """The longest a call can matter: nothing reaches the service later than this after the claim."""
+        return self.timeout + self.settle
+
+
+class Series(msgspec.Struct, frozen=True):
+    parts: tuple["Part", ...]
+
+
+class Parallel(msgspec.Struct, frozen=True):
+    branches: tuple["Part", ...]
+
+
+Part = int | Series | Parallel
+"""A step's index, or a group of parts."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """A compiled plan document."""
+
+    name: str
+    version: str
+    steps: tuple[StepPlan, ...]
+    body: Part
+    output: Template
+    pivot: int | None
+
+    @cached_property
+    def index_of(self) -> dict[str, int]:
+        """Step numbers by name."""
+        return {step.name: step.index for step in self.steps}
+
+    @cached_property
+    def used_results(self) -> frozenset[str]:
+        """Names of the steps whose result another step or the output refers to."""
+        templates: list[Template] = [step.args for step in self.steps]
+        return frozenset(name for template in [*templates, self.output] for name, _ in references(template))
+
+
+def compile_plan(document: Document) -> Plan:
+    """Number the steps and turn seconds into milliseconds."""
+    nodes = list(step_nodes(document.body))
+    index_of = {node.step: n for n, node in enumerate(nodes)}
+    return Plan(
+        name=document.plan,
+        version=document.version,
+        steps=tuple(_step_plan(n, node) for n, node in enumerate(nodes)),
+        body=_part(document.body, index_of),
+        output=document.output,
+        pivot=next((n for n, node in enumerate(nodes) if node.pivot), None),
+    )
+
+
+def _part(node: Node, index_of: dict[str, int]) -> Part:
+    match node:
+        case StepNode():
+            return index_of[node.step]
+        case SeriesNode():
+            return Series(tuple(_part(part, index_of) for part in node.series))
+        case ParallelNode():
+            return Parallel(tuple(_part(part, index_of) for part in node.parallel))
+
+
+def _step_plan(index: int, node: StepNode) -> StepPlan:
+    keyed = node.class_.keyed
+    return StepPlan(
+        index=index,
+        name=node.step,
+        agent=node.agent,
+        action=node.action,
+        args=node.args,
+        undo=node.undo if isinstance(node.undo, str) else None,
+        probe=node.probe,
+        reads=node.reads,
+        pivot=node.pivot,
+        keyed=bool(keyed),
+        keyed_for=None if isinstance(keyed, bool) else millis(keyed),
+        tombstone=node.class_.tombstone,
+        timeout=millis(node.timeout),
+        settle=millis(node.settle),
+        key=node.key,
+        retry=node.retry,
+        undo_retry=node.undo_retry,
+        asks=node.asks,
+        deadline=None if node.deadline is None else millis(node.deadline),
+    )
+
+
+def millis(seconds: float) -> Millis:
+    """Whole milliseconds, rounded up, so that no length of time becomes nothing."""
+    return int(-(-seconds * 1000 // 1))

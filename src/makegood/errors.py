@@ -1,0 +1,115 @@
+"""Every error makegood raises, in one tree.
+
+MakegoodError
+├── PlanError          a plan, an agent or a document that cannot keep the promises
+├── PayloadError       a value that cannot be written exactly; names its path
+├── UnknownTask        no task has this id
+├── SubmissionConflict the id is taken by a task with another plan or input
+├── ActRefused         an act that would break a promise; says which
+├── TaskEnded          a task that a caller waited for did not complete
+│   ├── Compensated    everything it did is undone
+│   └── Failed         it is parked and waits for a person
+├── StoreError
+│   ├── StoreUncertain the answer to a commit was lost: it may have happened
+│   ├── StoreUnavailable the store cannot be reached or written now
+│   └── SchemaMismatch the store's schema is not the one this code knows
+└── CallOutcome        raised by an action, an undo or a probe to say how its call ended
+    ├── Refused        the service said no; certainly no effect; do not try again
+    ├── Transient      certainly no effect; try again
+    ├── Unknown        it may have worked
+    ├── StillRunning   (probe) the first call is still being worked on
+    └── CannotTell     (probe) the service cannot say whether the effect exists
+"""
+
+
+class MakegoodError(Exception):
+    """The root of the tree."""
+
+
+class PlanError(MakegoodError):
+    """A plan, an agent's declaration or a plan document that cannot keep the promises."""
+
+
+class PayloadError(MakegoodError):
+    """A value that cannot be written exactly, or read as the declared type; the message names its path."""
+
+
+class UnknownTask(MakegoodError):
+    """No task in this store has the id."""
+
+    def __init__(self, task_id: str) -> None:
+        super().__init__(f"no task {task_id!r} in this store; `makegood list` shows those that are there")
+        self.task_id = task_id
+
+
+class SubmissionConflict(MakegoodError):
+    """The task id is taken by a task with another plan or another input; nothing was written."""
+
+
+class ActRefused(MakegoodError):
+    """A cancel, retry, skip, resolve, pause or resume that would break a promise; nothing was changed."""
+
+
+class TaskEnded(MakegoodError):
+    """A task that a caller waited for ended otherwise than Completed."""
+
+    def __init__(self, task_id: str, reason: str) -> None:
+        super().__init__(f"task {task_id}: {reason}")
+        self.task_id = task_id
+        self.reason = reason
+
+
+class Compensated(TaskEnded):
+    """Everything the task did is undone, save effects that a named person accepted as kept."""
+
+
+class Failed(TaskEnded):
+    """The task is parked: something is in effect or in doubt that only a person can settle."""
+
+
+class StoreError(MakegoodError):
+    """The state store could not do what was asked."""
+
+
+class StoreUncertain(StoreError):
+    """The answer to a commit was lost: the batch may be in the store, or not. Re-read to learn which."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached or written now; nothing of the batch is in it."""
+
+
+class SchemaMismatch(StoreError):
+    """The store was made by another version of makegood, or is no makegood store."""
+
+
+class CallOutcome(MakegoodError):
+    """How a call ended, said by the user's own code."""
+
+
+class Refused(CallOutcome):
+    """The service said no: certainly no effect, and no use in trying again."""
+
+
+class Transient(CallOutcome):
+    """Certainly no effect; worth another try, not before `retry_after` seconds if the service named them."""
+
+    def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Unknown(CallOutcome):
+    """The call may have worked: nobody knows until the service is asked."""
+
+    def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class StillRunning(CallOutcome):
+    """Raised by a probe: the service is still working on the first call."""
+
+
+class CannotTell(CallOutcome):
+    """Raised by a probe: the service cannot say whether the effect exists."""

@@ -1,0 +1,110 @@
+"""A task's history as typed facts: all of them, as JSON values, for programs to read."""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from makegood.core.events import (
+    Answer,
+    AnyFact,
+    CancelAsked,
+    Claimed,
+    Driven,
+    HandedBack,
+    Inspected,
+    LeaseRenewed,
+    PauseAsked,
+    Probed,
+    Reply,
+    Reported,
+    ResolveAsked,
+    ResumeAsked,
+    RetryAsked,
+    Row,
+    SkipAsked,
+    TaskSubmitted,
+)
+from makegood.core.plan import Plan
+from makegood.core.record import Kind, Phase, TaskState
+from makegood.reading.words import moment, state_name
+
+_MOMENTS: Final = frozenset({"deadline", "until"})
+_NAMES: Final = {
+    "retry_after": "retryAfterMs",
+    "wait": "waitMs",
+    "lease": "leaseMs",
+    "key_read": "keyRead",
+    "given": "result",
+}
+
+
+def facts_of(plan: Plan, rows: Iterable[tuple[int, Row]]) -> list[dict[str, Any]]:
+    """Every fact with its moment and who stated it; lengths of time in milliseconds."""
+    found: list[dict[str, Any]] = []
+    for version, row in rows:
+        author = ""
+        for fact in row.facts:
+            author = author_of(plan, fact) or author
+            found.append(
+                {"version": version, "at": moment(row.at), "who": author, "process": row.process}
+                | {"fact": type(fact).__name__}
+                | _fields(plan, fact)
+            )
+    return found
+
+
+def author_of(plan: Plan, fact: AnyFact) -> str:
+    """Who stated this fact; empty when it only follows from the one before."""
+    match fact:
+        case TaskSubmitted():
+            return "client"
+        case Driven():
+            return "scheduler"
+        case Inspected():
+            return "supervisor"
+        case Claimed() | Reported() | Probed() | HandedBack() | LeaseRenewed():
+            return plan.steps[fact.step].agent
+        case CancelAsked() | PauseAsked() | ResumeAsked() | RetryAsked() | SkipAsked() | ResolveAsked():
+            return fact.by
+        case _:
+            return ""
+
+
+def _fields(plan: Plan, fact: AnyFact) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for name, value in msgspec.structs.asdict(fact).items():
+        if name == "step" and value >= 0:
+            fields[name] = plan.steps[value].name
+        elif name in _MOMENTS and value:
+            fields[name] = moment(value)
+        elif name not in {"step", *_MOMENTS} and _says_something(fact, name, value):
+            fields[_NAMES.get(name, name)] = _plain(plan, value)
+    return fields
+
+
+def _says_something(fact: AnyFact, name: str, value: Any) -> bool:
+    """Only what is done, or found there, brings a result; it may be null."""
+    if name == "result" and isinstance(fact, Reported | Probed):
+        return fact.reply is Reply.DONE if isinstance(fact, Reported) else fact.answer is Answer.THERE
+    return value not in (None, "", ())
+
+
+def _plain(plan: Plan, value: Any) -> Any:
+    match value:
+        case msgspec.Raw():
+            return msgspec.json.decode(value)
+        case TaskState():
+            return state_name(value)
+        case Kind() | Phase():
+            first, *rest = value.name.lower().split("_")
+            return first + "".join(word.capitalize() for word in rest)
+        case Enum():
+            return value.value
+        case (msgspec.Raw() as raw,):
+            return msgspec.json.decode(raw)
+        case tuple():
+            return [plan.steps[step].name for step in value]
+        case _:
+            return value

@@ -1,0 +1,222 @@
+"""What a task's history tells of its steps: keys, calls, errors, who settled what.
+
+What is open lies in the head. Every fact is a simple assignment here; nothing is decided again.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from makegood.core.events import (
+    Answer,
+    AnyFact,
+    Claimed,
+    DeadlineAnnounced,
+    EvidenceFiled,
+    HandedBack,
+    Moved,
+    Offered,
+    PauseAsked,
+    Probed,
+    Reply,
+    Reported,
+    ResolveAsked,
+    ResumeAsked,
+    RetryAsked,
+    Row,
+    SkipAsked,
+    Surfaced,
+    TaskMoved,
+    TaskSubmitted,
+    Verdict,
+)
+from makegood.core.plan import Millis, Plan, StepPlan
+from makegood.core.record import (
+    BY_KEY,
+    CALL_OF,
+    CALLED,
+    FORWARD_OPEN,
+    OFFER_OF,
+    PLANNED,
+    REPORTED,
+    UNDO_OPEN,
+    Phase,
+)
+from makegood.core.values import Values
+
+Heard: TypeAlias = Reported | Probed | HandedBack
+"""An agent's word about its call."""
+
+SILENT = "its agent fell silent"
+NO_ANSWER = "the probe brought no answer"
+KEY_DIED = "its service may have forgotten its key"
+
+FATES = frozenset(
+    (Phase.DONE, Phase.SPOILED, Phase.REFUSED, Phase.ABSENT, Phase.UNKNOWN, Phase.UNRESOLVED, Phase.DOUBT)
+)
+"""How a forward lane can end, for good or for now."""
+UNDO_LANE = UNDO_OPEN | {Phase.UNDO_STUCK, Phase.LEFT, Phase.UNDONE, Phase.UNDONE_BLIND}
+DEFINITE = frozenset((Reply.DONE, Reply.SPOILED, Reply.REFUSED, Answer.THERE, Answer.ABSENT))
+"""An agent's word that replaces the one a person gave before."""
+
+
+@dataclass(slots=True)
+class Lane:
+    """One way of one step: doing it (with the probes about that) or undoing it (with the checks).
+
+    `complete_by` is the end of the lane's last call, `error` what the last that failed said, `key` that of
+    `round`.
+    """
+
+    key: str = ""
+    round: int = 1
+    attempt: int = 0
+    called: bool = False
+    complete_by: Millis = 0
+    retries: int = 0
+    error: str = ""
+
+
+@dataclass(slots=True)
+class StepPast:
+    """One step. `phase` follows the head's, `since` is when it went into it.
+
+    `fate` is how the forward lane last ended (UNKNOWN while in doubt), `evidence` the reports that came too
+    late, with their moments.
+    """
+
+    plan: StepPlan
+    phase: Phase = Phase.IDLE
+    since: Millis = 0
+    fate: Phase = Phase.IDLE
+    do: Lane = field(default_factory=Lane)
+    undo: Lane = field(default_factory=Lane)
+    settled_by: str = ""
+    evidence: list[tuple[Millis, Reported]] = field(default_factory=list)
+
+    @property
+    def lane(self) -> Lane:
+        """The lane the step is in."""
+        return self.undo if self.phase in UNDO_LANE else self.do
+
+    @property
+    def attempt(self) -> int:
+        """The last number any of its calls got."""
+        return max(self.do.attempt, self.undo.attempt)
+
+    def offered(self, at: Millis, fact: Offered) -> None:
+        lane = self.lane
+        lane.attempt = fact.attempt
+        if fact.key:
+            lane.key, lane.round = fact.key, fact.round
+        self.phase, self.since = OFFER_OF[self.phase], at
+
+    def claimed(self, at: Millis) -> None:
+        self.lane.called, self.lane.complete_by = True, at + self.plan.timeout
+        self.phase, self.since = CALL_OF[self.phase], at
+
+    def moved(self, to: Phase, at: Millis, heard: Heard | None) -> None:
+        """`heard`: the agent's word from which the move followed."""
+        before, self.phase, self.since = self.phase, to, at
+        self._hear(before, to, heard)
+        if to in FATES:
+            self.fate = Phase.UNKNOWN if to is Phase.DOUBT else to
+        if before in (Phase.REPORTED, Phase.UNDO_REPORTED) and to in (Phase.PLANNED, Phase.UNDO_PLANNED):
+            self.lane.retries += 1
+        elif to in PLANNED and before not in FORWARD_OPEN and before not in UNDO_OPEN:
+            self.lane.retries = 0
+
+    def _hear(self, before: Phase, to: Phase, heard: Heard | None) -> None:
+        lane = self.undo if before in UNDO_LANE else self.do
+        if isinstance(heard, HandedBack):
+            lane.error = f"handed back: {heard.why}"
+        elif heard is not None:
+            lane.error = heard.error or lane.error
+        elif before in CALLED:
+            lane.error = SILENT if before in (Phase.CALLED, Phase.UNDO_CALLED) else NO_ANSWER
+        elif to in REPORTED and before in BY_KEY:
+            lane.error = KEY_DIED
+
+
+class Past:
+    """The rows of a task, taken in one after the other.
+
+    `moved_at` and `reason` are those of the task's last move; `paused` the order it stands paused by.
+    """
+
+    def __init__(self, plan: Plan, rows: Iterable[tuple[int, Row]] = ()) -> None:
+        self.steps = [StepPast(step) for step in plan.steps]
+        self.values = Values()
+        self.tags: dict[str, str] = {}
+        self.moved_at: Millis = 0
+        self.reason = ""
+        self.paused: tuple[Millis, PauseAsked] | None = None
+        self.announced: list[tuple[Millis, int]] = []
+        self._heard: Heard | None = None
+        for _, row in rows:
+            self.absorb(row.at, row.facts)
+
+    def absorb(self, at: Millis, facts: Sequence[AnyFact]) -> None:
+        """Take in the facts of the next row."""
+        self.values.absorb(facts)
+        for fact in facts:
+            self._absorb_fact(at, fact)
+        self._heard = None
+
+    def _absorb_fact(self, at: Millis, fact: AnyFact) -> None:
+        match fact:
+            case Moved(step=step, phase=phase):
+                self.steps[step].moved(phase, at, self._take_heard(step))
+            case Offered(step=step):
+                self.steps[step].offered(at, fact)
+            case Claimed(step=step):
+                self.steps[step].claimed(at)
+            case Reported() | Probed() | HandedBack():
+                self._hear(fact)
+            case EvidenceFiled() | Surfaced():
+                self._evidence(at, fact)
+            case TaskMoved(reason=reason):
+                self.moved_at, self.reason = at, reason
+            case TaskSubmitted(tags=tags):
+                self.moved_at, self.tags = at, tags
+            case SkipAsked() | ResolveAsked():
+                self._settled(fact)
+            case RetryAsked():
+                self._retry_asked(fact)
+            case PauseAsked():
+                self.paused = (at, fact)
+            case ResumeAsked():
+                self.paused = None
+            case DeadlineAnnounced(step=step):
+                self.announced.append((at, step))
+            case _:
+                pass
+
+    def _hear(self, fact: Heard) -> None:
+        self._heard = fact
+        word = getattr(fact, "reply", None) or getattr(fact, "answer", None)
+        if word in DEFINITE:
+            self.steps[fact.step].settled_by = ""
+
+    def _take_heard(self, step: int) -> Heard | None:
+        heard, self._heard = self._heard, None
+        return heard if heard is not None and heard.step == step else None
+
+    def _evidence(self, at: Millis, fact: EvidenceFiled | Surfaced) -> None:
+        step = self.steps[fact.step]
+        if isinstance(fact, Surfaced):
+            step.fate = Phase.DONE
+        elif isinstance(self._heard, Reported):
+            step.evidence.append((at, self._heard))
+            self._heard = None
+
+    def _retry_asked(self, fact: RetryAsked) -> None:
+        for step in self.steps if fact.step < 0 else [self.steps[fact.step]]:
+            if step.phase in PLANNED:
+                step.lane.retries = 0
+
+    def _settled(self, fact: SkipAsked | ResolveAsked) -> None:
+        step = self.steps[fact.step]
+        step.settled_by = fact.by
+        if step.phase is Phase.DOUBT and isinstance(fact, ResolveAsked) and fact.verdict is Verdict.ABSENT:
+            step.fate = Phase.ABSENT

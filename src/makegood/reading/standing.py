@@ -1,0 +1,103 @@
+"""What stands outside because of a task, and what a person can do about it."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from makegood.core.draft import Draft
+from makegood.core.events import NULL, Act, CancelAsked, ResolveAsked, RetryAsked, SkipAsked, Verdict
+from makegood.core.lanes import FAILED_FOR_GOOD
+from makegood.core.machine import fold
+from makegood.core.plan import Millis, Plan
+from makegood.core.record import (
+    ASKS_A_PERSON,
+    UNDO_OPEN,
+    Direction,
+    Head,
+    Phase,
+)
+from makegood.errors import ActRefused
+
+NOBODY = "?"
+"""The name under which it is only tried whether an act would be taken."""
+
+
+def blocking(head: Head) -> list[int]:
+    """The steps that only a person can move on."""
+    asks = {*ASKS_A_PERSON, Phase.LEFT}
+    if head.direction is Direction.FORWARD and head.pivoted:
+        asks |= FAILED_FOR_GOOD
+    return [step for step, mark in enumerate(head.marks) if mark in asks]
+
+
+def in_doubt(plan: Plan, head: Head) -> list[int]:
+    """The steps of which nobody knows whether they are in effect outside."""
+    return [step.index for step in plan.steps if not step.reads and _doubtful(head, step.index)]
+
+
+def in_effect(plan: Plan, head: Head) -> list[int]:
+    """The steps that certainly are in effect outside, and those that were left or kept so."""
+    return [step.index for step in plan.steps if not step.reads and _stands(head, step.index)]
+
+
+def _doubtful(head: Head, step: int) -> bool:
+    phase, opened = Phase(head.marks[step]), head.open.get(step)
+    if opened is not None and (phase in UNDO_OPEN or phase is Phase.UNDO_STUCK):
+        return opened.doubt or opened.fate == Phase.UNKNOWN
+    if opened is not None and phase is not Phase.LEFT:
+        return opened.doubt or phase is Phase.DOUBT
+    return phase is Phase.UNKNOWN
+
+
+def _stands(head: Head, step: int) -> bool:
+    phase = Phase(head.marks[step])
+    if phase in UNDO_OPEN or phase is Phase.UNDO_STUCK:
+        return not _doubtful(head, step)
+    return phase in (Phase.DONE, Phase.SPOILED, Phase.LEFT, Phase.KEPT)
+
+
+class OpenAct(msgspec.Struct, frozen=True):
+    """An act the core would take now; `result`: it must bring the step's result, as a later step uses it."""
+
+    verb: str
+    step: str = ""
+    verdict: str = ""
+    result: bool = False
+
+
+def open_acts(plan: Plan, task_id: str, head: Head, now: Millis) -> list[OpenAct]:
+    """Every act that would move a parked task on: tried on the core itself, so that the two never differ."""
+    tries = [(act, event) for step in blocking(head) for act, event in _acts_on(plan, step)]
+    tries.append((OpenAct("cancel"), CancelAsked(NOBODY)))
+    found: list[OpenAct] = []
+    for act, event in tries:
+        if _taken(plan, task_id, head, now, event):
+            found.append(act)
+        elif isinstance(event, SkipAsked | ResolveAsked):
+            with_result = msgspec.structs.replace(event, given=(NULL,))
+            if _taken(plan, task_id, head, now, with_result):
+                found.append(msgspec.structs.replace(act, result=True))
+    return found
+
+
+def _acts_on(plan: Plan, step: int) -> Iterator[tuple[OpenAct, Act]]:
+    name = plan.steps[step].name
+    for verdict in Verdict:
+        yield OpenAct("resolve", name, verdict.value), ResolveAsked(step, verdict, NOBODY)
+    yield OpenAct("retry", name), RetryAsked(step, NOBODY)
+    yield OpenAct("skip", name), SkipAsked(step, NOBODY)
+
+
+def _taken(plan: Plan, task_id: str, head: Head, now: Millis, act: Act) -> bool:
+    try:
+        return fold(Draft(plan, task_id, head, now), act)
+    except ActRefused:
+        return False
+
+
+def acts_in_words(acts: list[OpenAct]) -> list[str]:
+    """As the record lists them: `resolve reserve_car done|absent`, `retry reserve_car`, `cancel`."""
+    verdicts: dict[tuple[str, str], list[str]] = {}
+    for act in acts:
+        verdicts.setdefault((act.verb, act.step), []).append(act.verdict)
+    return [" ".join(filter(None, (verb, step, "|".join(said)))) for (verb, step), said in verdicts.items()]

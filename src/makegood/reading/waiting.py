@@ -1,0 +1,182 @@
+"""What a task that has not ended waits for: read off the head alone, so that lists can say it too."""
+
+from typing import Final
+
+import msgspec
+
+from makegood.core import doubt, lanes
+from makegood.core.doubt import Course
+from makegood.core.plan import Millis, Plan, StepPlan
+from makegood.core.record import (
+    ASKS_A_PERSON,
+    CALLED,
+    ENDED,
+    FORWARD_OPEN,
+    KIND_OF,
+    OFFERED,
+    PLANNED,
+    REPORTED,
+    UNDO_OPEN,
+    WAITING_OUT,
+    Direction,
+    Head,
+    Kind,
+    News,
+    Open,
+    Phase,
+    TaskState,
+)
+from makegood.core.reports import REPORT_GRACE
+from makegood.reading.standing import blocking
+from makegood.reading.words import call_of, moment, news_of
+
+TELLING: Final = (
+    "person",
+    "pause",
+    "supervisor",
+    "scheduler",
+    "agent",
+    "waitOut",
+    "probe",
+    "backoff",
+    "lease",
+)
+"""What can be waited for, the most telling first."""
+
+
+WAITS: Final = FORWARD_OPEN | UNDO_OPEN | ASKS_A_PERSON | {Phase.LEFT}
+"""Phases in which a step waits for something of its own."""
+
+
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """What something waits `on` (one of TELLING), since when, until when, and what happens next.
+
+    `since` and `until` are moments, 0 where there is none; `step` is the step that waits, None for the task.
+    """
+
+    on: str
+    next: str
+    since: Millis = 0
+    until: Millis = 0
+    step: int | None = None
+
+
+def waiting_document(plan: Plan, waiting: Waiting) -> dict[str, str]:
+    """The exported form: {for, since, until, next}, and the step."""
+    fields = {
+        "for": waiting.on,
+        "step": "" if waiting.step is None else plan.steps[waiting.step].name,
+        "since": moment(waiting.since) if waiting.since else "",
+        "until": moment(waiting.until) if waiting.until else "",
+        "next": waiting.next,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def task_waiting(plan: Plan, head: Head, now: Millis) -> Waiting | None:
+    """What the task waits for: the most telling of its steps. None once it has ended."""
+    if head.state in ENDED:
+        return None
+    found = [w for step in range(len(head.marks)) if (w := waiting_of(plan, head, step, now))]
+    if head.state is TaskState.FAILED:
+        found = [w for w in found if w.on == "person"]
+    elif head.paused:
+        return Waiting(on="pause", next="a person resumes it; open calls end and are recorded meanwhile")
+    return min(found, key=_telling, default=Waiting(on="scheduler", next="a scheduler goes on with it"))
+
+
+def _telling(waiting: Waiting) -> tuple[int, Millis]:
+    return TELLING.index(waiting.on), waiting.until or waiting.since
+
+
+def waiting_of(plan: Plan, head: Head, step: int, now: Millis) -> Waiting | None:
+    """What a step waits for; None when it is not open and asks nobody."""
+    phase, node, opened = Phase(head.marks[step]), plan.steps[step], head.open.get(step)
+    if head.state in ENDED:
+        return None
+    if opened is not None and phase in WAITS:
+        on, until, after = _open(head, node, phase, opened, now)
+        return Waiting(on=on, next=after, since=opened.since, until=until, step=step)
+    if step in blocking(head):
+        return Waiting(on="person", next=f"a person says how {node.name} goes on", step=step)
+    return None
+
+
+def _open(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis) -> tuple[str, Millis, str]:
+    """(what is waited for, until when, what happens next) of an open step."""
+    if phase in CALLED:
+        return _called(step, phase, opened, now)
+    if phase in OFFERED:
+        call = call_of(step, KIND_OF[phase])
+        return "agent", 0, f"an agent that has {step.agent}/{step.action} claims {call}"
+    if phase in PLANNED:
+        return _planned(head, step, phase, opened, now)
+    if phase in REPORTED:
+        return "supervisor", 0, f"a supervisor finds the remedy ({news_of(opened)})"
+    if phase in WAITING_OUT:
+        after = _after_undo_wait if phase is Phase.UNDO_WAIT_OUT else _after_wait
+        return "waitOut", opened.due, f"no call can still arrive then; {after(head, step, opened, now)}"
+    return "person", opened.due, _asked(step, phase, opened)
+
+
+def _called(step: StepPlan, phase: Phase, opened: Open, now: Millis) -> tuple[str, Millis, str]:
+    kind = KIND_OF[phase]
+    call = call_of(step, kind)
+    if opened.due <= now:
+        return "supervisor", 0, f"a supervisor finds that {step.agent} fell silent over {call}"
+    if overrun(opened):
+        return "lease", opened.due, f"{step.agent} keeps its lease until {call} ends; it is past its timeout"
+    if kind is Kind.PROBE:
+        return "probe", opened.complete_by, f"{call} answers (ask {opened.asks + 1} of {step.asks})"
+    return "lease", opened.complete_by, f"{step.agent} reports how {call} ended"
+
+
+def overrun(opened: Open) -> bool:
+    """Whether a call is past its timeout and cannot be stopped: its agent renews its lease on."""
+    return opened.due > opened.complete_by + REPORT_GRACE
+
+
+def _planned(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis) -> tuple[str, Millis, str]:
+    kind = KIND_OF[phase]
+    call = call_of(step, kind)
+    if head.paused:
+        return "pause", 0, f"{call} starts once a person resumes the task"
+    if lanes.blocked(head):
+        return "person", 0, "nothing more starts before a person has settled what is in doubt"
+    if opened.due <= now:
+        return "scheduler", 0, f"a scheduler hands out {call}"
+    if kind is Kind.PROBE:
+        return "probe", opened.due, f"{call} asks the service (ask {opened.asks + 1} of {step.asks})"
+    if opened.news is News.NONE:
+        return "agent", opened.due, f"{call} was handed back by its agent and is offered again"
+    return "backoff", opened.due, f"{call} is tried again (retry {opened.retries})"
+
+
+def _after_wait(head: Head, step: StepPlan, opened: Open, now: Millis) -> str:
+    match doubt.after_wait(step, opened, now, forward=head.direction is Direction.FORWARD):
+        case Course.PROBE:
+            return f"{call_of(step, Kind.PROBE)} asks whether it happened"
+        case Course.RETRY:
+            return f"{step.action} is called again with the same key"
+        case Course.UNDO_BLIND if step.undo is not None:
+            return f"{step.undo} undoes it, happened or not"
+        case Course.UNDO_BLIND:
+            return "it stays as it is"
+        case _:
+            return "a person is asked"
+
+
+def _after_undo_wait(head: Head, step: StepPlan, opened: Open, now: Millis) -> str:
+    if opened.doubt and step.probe:
+        return f"{call_of(step, Kind.PROBE)} asks whether the effect is still there"
+    return f"{call_of(step, Kind.UNDO)} goes on"
+
+
+def _asked(step: StepPlan, phase: Phase, opened: Open) -> str:
+    if phase in ASKS_A_PERSON and opened.due:
+        return "once no call can still be on its way, the task parks and a person is asked"
+    if phase is Phase.DOUBT:
+        return f"a person says whether {step.name} happened"
+    if phase is Phase.UNDO_STUCK:
+        return f"a person says what became of {step.name}: {call_of(step, Kind.UNDO)} cannot be finished"
+    return f"a person says whether {step.name}, left in effect, is undone or kept"

@@ -1,0 +1,261 @@
+"""Why a task stands where it stands, in words: what `makegood why` prints."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from makegood.core.events import Row
+from makegood.core.plan import Millis, Plan, StepPlan
+from makegood.core.record import CALLED, ENDED, KIND_OF, UNDO_OPEN, Head, Kind, News, Open, Phase, TaskState
+from makegood.reading.past import Past, StepPast
+from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts
+from makegood.reading.step_view import shown
+from makegood.reading.view import VERSION_SHOWN, dated, reason_of
+from makegood.reading.waiting import Waiting, overrun, task_waiting, waiting_of
+from makegood.reading.words import call_of, moment, news_of, one_line, state_name
+
+MEANING = {
+    "done": "it happened",
+    "absent": "it never happened",
+    "undone": "its effect is gone",
+    "kept": "its effect may stand; it counts as settled",
+    "left": "go on without it; it stays listed as in effect, and the task stays Failed",
+    "retry": "try it again now, counting from the start",
+    "skip": "go on as if it were done by hand",
+    "cancel": "undo what was done",
+}
+OUTCOMES = {
+    "none": "never called",
+    "done": "done",
+    "refused": "refused",
+    "absent": "certainly did not happen",
+    "unknown": "may have happened",
+    "undone": "undone",
+    "kept": "kept as it is",
+}
+
+
+class Alive(msgspec.Struct, frozen=True):
+    """What the living processes on this store are and can do: roles, and "agent/action"."""
+
+    roles: frozenset[str]
+    actions: frozenset[str]
+
+
+def why(
+    plan: Plan,
+    task_id: str,
+    head: Head,
+    rows: Iterable[tuple[int, Row]],
+    *,
+    now: Millis,
+    alive: Alive | None = None,
+) -> str:
+    """What it waits for, since and until when, what happens next, and what a person can do; or how it ended.
+
+    `alive` None: nothing is said of who is missing.
+    """
+    past = Past(plan, rows)
+    lines = [f"{task_id} is {state_name(head.state)} (plan {plan.name} {plan.version[:VERSION_SHOWN]})"]
+    reason = reason_of(plan, head)
+    if reason:
+        lines.append(f"  because    {reason}")
+    waiting = task_waiting(plan, head, now)
+    if waiting is not None:
+        lines += _waits(plan, dated(waiting, past))
+    if head.state in ENDED:
+        lines += _ended(head, past)
+    elif head.state is TaskState.FAILED:
+        lines += _parked(plan, task_id, head, past, now)
+    else:
+        lines += _remarks(plan, task_id, head, past)
+        lines += _open_steps(plan, task_id, head, past, now, alive)
+    return "\n".join(map(one_line, lines))
+
+
+def _waits(plan: Plan, waiting: Waiting) -> Iterator[str]:
+    step = "" if waiting.step is None else f" ({plan.steps[waiting.step].name})"
+    yield f"  waits for  {waiting.on}{step}"
+    if waiting.since:
+        yield f"  since      {moment(waiting.since)}"
+    if waiting.until:
+        yield f"  until      {moment(waiting.until)}"
+    yield f"  next       {waiting.next}"
+
+
+def _remarks(plan: Plan, task_id: str, head: Head, past: Past) -> Iterator[str]:
+    """What holds for the task as a whole, whatever its steps wait for."""
+    if head.paused and past.paused is not None:
+        at, asked = past.paused
+        yield f"Paused by {asked.by} at {moment(at)}{_because(asked.why)}."
+        yield f"`makegood resume {task_id}` lets it go on."
+    if head.pending and plan.pivot is not None:
+        yield f"It is to be undone: {head.pending}."
+        yield f"Before that it must be known whether {plan.steps[plan.pivot].name}, its pivot, happened."
+    for at, step in past.announced:
+        whose = "Its deadline" if step < 0 else f"The deadline of {plan.steps[step].name}"
+        yield f"{whose} was found passed at {moment(at)}; past the point of no return the task only goes on."
+
+
+def _because(words: str) -> str:
+    return f": {words}" if words else ""
+
+
+# --- it has ended
+
+
+def _ended(head: Head, past: Past) -> Iterator[str]:
+    yield f"It ended at {moment(past.moved_at)}."
+    yield from _list("Its steps", [(step.plan.name, _how_it_ended(step, head)) for step in past.steps])
+
+
+def _how_it_ended(step: StepPast, head: Head) -> str:
+    said = shown(step, head.open.get(step.plan.index))
+    if step.phase is Phase.SKIPPED:
+        return f"skipped by {step.settled_by}"
+    settled = f", says {step.settled_by}" if step.settled_by else ""
+    error = step.do.error if said.outcome in ("refused", "absent", "none") else ""
+    return OUTCOMES[said.outcome] + settled + _because(error)
+
+
+def _list(title: str, entries: list[tuple[str, str]]) -> Iterator[str]:
+    """A titled list in two columns; nothing at all when it is empty."""
+    if entries:
+        yield ""
+        yield title
+    width = max((len(left) for left, _ in entries), default=0)
+    for left, right in entries:
+        yield f"  {left:{width}}  {right}".rstrip()
+
+
+# --- it is parked
+
+
+def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
+    steps, doubtful = past.steps, in_doubt(plan, head)
+    standing = [(steps[n].plan.name, _standing(steps[n])) for n in in_effect(plan, head)]
+    yield from _list("In effect outside", standing)
+    yield from _list("In doubt", [(steps[n].plan.name, _doubt(steps[n], head.open[n])) for n in doubtful])
+    acts = [(_command(task_id, act), _means(act)) for act in open_acts(plan, task_id, head, now)]
+    yield from _list('What you can do (with --why "..." the history keeps your reason)', acts)
+
+
+def _standing(step: StepPast) -> str:
+    undo = f"undo {step.plan.undo}" if step.plan.undo else "no undo"
+    outcome = "kept" if step.phase is Phase.KEPT else "left" if step.phase is Phase.LEFT else "done"
+    return f"{outcome}, key {step.do.key}; {undo}{_because(step.undo.error)}"
+
+
+def _doubt(step: StepPast, opened: Open) -> str:
+    """Which call nobody knows the outcome of, and why nobody can find out."""
+    undo = step.phase is Phase.UNDO_STUCK or step.phase in UNDO_OPEN
+    lane, what = (step.undo, f"undo {step.plan.undo}, ") if undo else (step.do, "")
+    return f"{what}key {lane.key}: {lane.error or 'no answer'}; {_why_in_doubt(step.plan, opened)}"
+
+
+def _why_in_doubt(step: StepPlan, opened: Open) -> str:
+    if opened.news is News.CANNOT_TELL:
+        return f"{step.probe} could not tell, asked {opened.asks} times"
+    if opened.news is News.REFUSED:
+        return "a later call was refused, but an earlier one brought no answer"
+    if opened.unkeyed:
+        return "a call ran without its key, so it cannot be repeated"
+    if step.keyed:
+        return "the service may no longer know its key"
+    if step.probe:
+        return f"{step.probe} has not been asked"
+    return f"{step.agent} declares neither keys nor a probe, so it can be neither repeated nor asked about"
+
+
+def _command(task_id: str, act: OpenAct) -> str:
+    result = "--result JSON" if act.result else ""
+    return " ".join(filter(None, ("makegood", act.verb, task_id, act.step, act.verdict, result)))
+
+
+def _means(act: OpenAct) -> str:
+    needed = "; later steps use its result" if act.result else ""
+    return MEANING[act.verdict or act.verb] + needed
+
+
+# --- it is under way
+
+
+def _open_steps(
+    plan: Plan, task_id: str, head: Head, past: Past, now: Millis, alive: Alive | None
+) -> Iterator[str]:
+    told = task_waiting(plan, head, now)
+    for step in past.steps:
+        waiting = waiting_of(plan, head, step.plan.index, now)
+        if waiting is not None and waiting.on != "pause":
+            words = _sentences(task_id, head, step, waiting, alive)
+            if waiting != told or words != f"{waiting.next}.":
+                yield f"{step.plan.name}: {words}"
+
+
+def _sentences(task_id: str, head: Head, step: StepPast, waiting: Waiting, alive: Alive | None) -> str:
+    opened = head.open.get(step.plan.index, Open())
+    call = call_of(step.plan, KIND_OF.get(step.phase, Kind.DO))
+    since, until = moment(waiting.since), moment(waiting.until)
+    match waiting.on:
+        case "lease":
+            return _under_way(step, opened, f"calling {call}", since, until)
+        case "probe" if step.phase in CALLED:
+            return _under_way(step, opened, f"asking the service with {call}", since, until)
+        case "probe":
+            return f"the service could not tell{_because(opened.error)}; {call} asks again at {until}."
+        case "backoff":
+            now = f"or now by `makegood retry {task_id} {step.plan.name}`"
+            again = f"{call} is tried again at {until} ({_retry(head, step, opened)}), {now}"
+            return f"{_last_word(opened)}; {again}."
+        case "waitOut":
+            return f"{_last_word(opened)}; nobody acts before {until}: {waiting.next}."
+        case "agent":
+            return f"{_offered(step, opened, call, waiting)} {_who_can(step.plan, alive)}".rstrip()
+        case "supervisor" | "scheduler":
+            return f"{waiting.next}.{_missing(waiting.on, alive)}"
+        case _:
+            return f"{waiting.next}."
+
+
+def _under_way(step: StepPast, opened: Open, doing: str, since: str, until: str) -> str:
+    if overrun(opened):
+        return f"{step.plan.agent} has been {doing} since {since}, past its timeout, and cannot be stopped."
+    again = f", retry {opened.retries} after: {news_of(opened)}" if opened.retries else ""
+    return (
+        f"{step.plan.agent} has been {doing} since {since} (attempt {opened.attempt}{again}) "
+        f"and has until {until}. Should it fall silent, a supervisor takes over at {moment(opened.due)}."
+    )
+
+
+def _last_word(opened: Open) -> str:
+    return news_of(opened) or "nobody knows how its call ended"
+
+
+def _retry(head: Head, step: StepPast, opened: Open) -> str:
+    if step.phase is Phase.PLANNED and not head.pivoted:
+        return f"retry {opened.retries} of {step.plan.retry.attempts - 1}"
+    return f"retry {opened.retries}"
+
+
+def _offered(step: StepPast, opened: Open, call: str, waiting: Waiting) -> str:
+    if waiting.until:
+        return f"{call}: {step.lane.error}. It is offered again at {moment(waiting.until)}."
+    since = moment(waiting.since)
+    return f"{call} is offered (attempt {opened.attempt}) since {since}, and no agent has claimed it."
+
+
+def _who_can(step: StepPlan, alive: Alive | None) -> str:
+    if alive is None:
+        return ""
+    if f"{step.agent}/{step.action}" in alive.actions:
+        return f"A living process has {step.agent}/{step.action}: it claims the call when it has room."
+    return (
+        f"No living process has {step.agent}/{step.action}. Start one: `makegood up APP`, where APP holds "
+        f'Agent("{step.agent}") with the action {step.action}.'
+    )
+
+
+def _missing(role: str, alive: Alive | None) -> str:
+    if alive is None or role in alive.roles:
+        return ""
+    return f" No {role} is alive on this store; start one: `makegood up APP`."

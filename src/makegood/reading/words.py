@@ -1,0 +1,77 @@
+"""How the record is said to people: moments, lengths of time, calls, and fields that have a value."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import msgspec
+
+from makegood.core.plan import Millis, StepPlan
+from makegood.core.record import Kind, News, Open, TaskState
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+NEWS: Final = {
+    News.NONE: "",
+    News.REFUSED: "refused",
+    News.TRANSIENT: "certainly no effect",
+    News.ABSENT: "it did not happen",
+    News.UNKNOWN: "it may have happened",
+    News.CANNOT_TELL: "it may have happened, and the service cannot tell",
+    News.STILL_THERE: "it is still there after its undo",
+}
+"""The last word on a call that brought no result."""
+
+PAYLOAD_SHOWN = 160
+"""Characters of a payload that a line of text shows; documents hold all of it."""
+
+
+def moment(at: Millis) -> str:
+    """RFC 3339, UTC, milliseconds: 2026-07-05T10:00:30.000Z."""
+    return f"{_EPOCH + timedelta(milliseconds=at):%Y-%m-%dT%H:%M:%S}.{at % 1000:03}Z"
+
+
+def span(length: Millis) -> str:
+    """A length of time as a person says it: 250 ms, 1.5 s, 90 s, 12 min, 3 h."""
+    if length < 1_000:
+        return f"{length} ms"
+    for unit, size, up_to in (("s", 1_000, 120_000), ("min", 60_000, 7_200_000)):
+        if length < up_to:
+            return f"{length / size:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{length / 3_600_000:.1f}".removesuffix(".0") + " h"
+
+
+def state_name(state: TaskState) -> str:
+    """The exported name: Running, Completed, Compensating, Compensated, Failed."""
+    return state.name.capitalize()
+
+
+def function_of(step: StepPlan, kind: Kind) -> str:
+    """The name of the user's function that a call of this kind runs."""
+    return {Kind.DO: step.action, Kind.UNDO: step.undo, Kind.PROBE: step.probe}[kind] or step.action
+
+
+def call_of(step: StepPlan, kind: Kind) -> str:
+    """A call as a sentence names it: `reserve_flight`, `its undo cancel_flight`, `its probe find_flight`."""
+    name = function_of(step, kind)
+    return {Kind.DO: name, Kind.UNDO: f"its undo {name}", Kind.PROBE: f"its probe {name}"}[kind]
+
+
+def news_of(opened: Open) -> str:
+    """The last word on an open step, with what its call said: `refused: sold out`."""
+    return ": ".join(filter(None, (NEWS[opened.news], opened.error)))
+
+
+def one_line(text: str) -> str:
+    """The text in one line; control characters (a service may send any) are shown, not obeyed."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shown(payload: msgspec.Raw) -> str:
+    """A payload in one line, cut where it is long."""
+    text = bytes(payload).decode()
+    return text if len(text) <= PAYLOAD_SHOWN else f"{text[:PAYLOAD_SHOWN]}..."
+
+
+def valued(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that have a value: no empty text, list or object, and no None."""
+    return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}

@@ -1,0 +1,123 @@
+"""One process of makegood: a desk, the rooms it hosts, its place on the list of members. Built here only."""
+
+import asyncio
+import logging
+import os
+import random
+import socket
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from makegood.agenda import every
+from makegood.agents.runner import Runner
+from makegood.agents.watchdog import Watchdog
+from makegood.authoring.agent import Agent
+from makegood.clock import Clock, SystemClock
+from makegood.core.plan import Millis
+from makegood.core.reports import LEASE
+from makegood.desk import Desk
+from makegood.errors import StoreError
+from makegood.scheduler.scheduler import Scheduler
+from makegood.store.protocol import Member, Store
+from makegood.supervisor.supervisor import Supervisor
+
+log = logging.getLogger("makegood.runtime")
+
+MEMBER_LEASE: Millis = LEASE
+GRACE = 10.0
+"""Seconds that running calls are given when the process is told to end."""
+LAST_WORDS = 2.0
+"""Seconds after that in which what came of them is recorded; a store that is locked holds nobody up."""
+
+
+class Engine:
+    """A desk with all its rooms (when there are agents), or with none (a client that only submits and acts).
+
+    `chance` gives ids and jitter. `watched`: a thread names the action that blocks the loop. `stuck` is told
+    the name of a call whose thread runs past timeout and settle; such a process should end.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        agents: Sequence[Agent] = (),
+        *,
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+        watched: bool = True,
+        stuck: Callable[[str], None] | None = None,
+    ) -> None:
+        chance = chance or random.SystemRandom()
+        self.store = store
+        self.clock = clock or SystemClock()
+        self.member_id = f"{chance.getrandbits(48):012x}"
+        self.desk = Desk(store, self.clock, self.member_id, random_bits=chance.getrandbits)
+        self._runner: Runner | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._watchdog = Watchdog(self.clock) if watched else None
+        self._loops: list[Callable[[], Coroutine[Any, Any, None]]] = [self.desk.run]
+        if agents:
+            self._host_rooms(agents, chance.random, stuck)
+
+    def _host_rooms(
+        self, agents: Sequence[Agent], chance: Callable[[], float], stuck: Callable[[str], None] | None
+    ) -> None:
+        scheduler = Scheduler(self.desk)
+        supervisor = Supervisor(self.desk, random=chance)
+        self._runner = Runner(self.desk, agents, stuck=stuck)
+        self.desk.rooms.deciding = [supervisor, scheduler]
+        self.desk.rooms.agents = self._runner
+        self._loops += [scheduler.run, supervisor.run, self._runner.run, self._stay_member]
+
+    async def start(self) -> None:
+        """Open the store and let every room make its rounds. Raises StoreError."""
+        await self.store.open()
+        await self.store.now()
+        if self._runner is not None:
+            await self._renew_membership()
+            if self._watchdog is not None:
+                self._watchdog.start()
+        self._tasks = [asyncio.create_task(loop()) for loop in self._loops]
+
+    async def stop(self, grace: float = GRACE) -> None:
+        """Give running calls `grace` seconds, record what came of them, and let go of everything."""
+        over = self.clock.monotonic() + grace
+        if self._runner is not None:
+            await self._runner.drain(grace)
+            await self.desk.settle(max(LAST_WORDS, over - self.clock.monotonic()))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._watchdog is not None:
+            self._watchdog.stop()
+        if self._runner is not None:
+            await self._leave()
+        await self.store.close()
+
+    async def failed(self) -> None:
+        """Wait until a room's loop ends, which none should; raises what ended it."""
+        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+
+    async def _stay_member(self) -> None:
+        await every(MEMBER_LEASE / 3000, self._renew_membership, "membership")
+
+    async def _renew_membership(self) -> None:
+        assert self._runner is not None
+        member = Member(
+            member_id=self.member_id,
+            roles=("scheduler", "agent", "supervisor"),
+            actions=self._runner.actions,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            started_at=self.desk.now(),
+        )
+        await self.store.renew_member(member, MEMBER_LEASE)
+
+    async def _leave(self) -> None:
+        try:
+            async with asyncio.timeout(LAST_WORDS):
+                await self.store.remove_member(self.member_id)
+        except (StoreError, TimeoutError) as error:
+            log.warning("could not leave the list of members, the lease will end by itself: %s", error)

@@ -1,0 +1,75 @@
+"""Room 3, the Supervisor: it looks at the record on its own clock, finds what is failed or overdue, and has
+the core choose the remedy: retry, probe, wait out, compensate, park. It never calls a service.
+"""
+
+from collections.abc import Callable
+
+from makegood.agenda import Agenda, every
+from makegood.core.draft import Draft
+from makegood.core.events import Inspected
+from makegood.core.plan import Millis
+from makegood.core.record import ASKS_A_PERSON, REPORTED, WAITING_OUT, decode_head
+from makegood.core.remedy import wants_inspection
+from makegood.core.retry import JITTER_MAX
+from makegood.desk import Desk
+from makegood.rooms import Entry
+from makegood.supervisor.witness import Witness
+
+TRY_AGAIN: Millis = 50
+"""How soon to look again at a wait-out that is over in store time but not yet by this process's own clock."""
+
+
+class Supervisor:
+    """The safety net. Several may run at once, safely: each order is a conditional write."""
+
+    def __init__(self, desk: Desk, *, random: Callable[[], float], period: float = 1.0) -> None:
+        self._desk = desk
+        self._random = random
+        self._period = period
+        self._agenda = Agenda(desk.now, desk.look)
+        self._witness = Witness()
+
+    def take(self, draft: Draft) -> Inspected | None:
+        """Order what is due of this task, if anything is."""
+        if not wants_inspection(draft.head, draft.now):
+            return None
+        waited = self._waited(draft)
+        return Inspected(jitter=int(self._random() * JITTER_MAX), waited=tuple(waited))
+
+    def saved(self, entry: Entry) -> None:
+        """Keep the moments of a task that was just committed; leases are found on the rounds."""
+        self._witness.note(self._desk.store.stamp())
+        head = entry.head
+        for step, opened in head.open.items():
+            mark = head.marks[step]
+            if mark in REPORTED or mark in WAITING_OUT or (mark in ASKS_A_PERSON and opened.due):
+                self._agenda.note(entry.task_id, opened.due)
+            if opened.deadline:
+                self._agenda.note(entry.task_id, opened.deadline)
+
+    async def run(self) -> None:
+        """Make the rounds for ever."""
+        try:
+            await every(self._period, self._rounds, "supervisor")
+        finally:
+            self._agenda.stop()
+
+    async def _rounds(self) -> None:
+        now = await self._desk.store.now()
+        self._witness.note(self._desk.store.stamp())
+        async for stored in self._desk.due():
+            if wants_inspection(decode_head(stored.head), now):
+                self._desk.look(stored.task_id, stored)
+
+    def _waited(self, draft: Draft) -> list[int]:
+        """The steps whose wait-out is over in store time and by this process's own clock."""
+        monotonic, waited = self._desk.clock.monotonic(), []
+        for step, opened in draft.head.open.items():
+            waiting = draft.marks[step] in WAITING_OUT or draft.marks[step] in ASKS_A_PERSON
+            if waiting and 0 < opened.due <= draft.now:
+                life = draft.step(step).life
+                if self._witness.saw(opened.landing - life, life, monotonic):
+                    waited.append(step)
+                else:
+                    self._agenda.note(draft.task_id, draft.now + TRY_AGAIN)
+        return waited

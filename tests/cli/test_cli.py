@@ -1,0 +1,370 @@
+"""The command line, in real processes: what it prints, how it ends, and what it says of bad input."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.terminal import APP, COMMAND, Said, Shell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """An empty folder with the app in it."""
+    shutil.copy(APP, tmp_path / "app.py")
+    return Shell(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """A folder whose store has all roles up, for all tests of this module."""
+    folder = tmp_path_factory.mktemp("up")
+    shutil.copy(APP, folder / "app.py")
+    shell = Shell(folder)
+    with shell.started("up", "app.py") as everybody:
+        everybody.wait_for_talk(" up as ")
+        yield shell
+
+
+def submit(shell: Shell, task_id: str, *options: str, plan: str = "book_trip", **trip: str) -> Said:
+    return shell.run("submit", f"app.py:{plan}", json.dumps({"who": "ann"} | trip), "--id", task_id, *options)
+
+
+def record(shell: Shell, task_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(shell.ok("show", task_id, "--json"))
+    return found
+
+
+# --- waiting
+
+
+def test_a_task_that_completes_exits_0_and_prints_its_output(up: Shell) -> None:
+    said = submit(up, "trip-1", "--wait")
+    assert (said.code, said.out) == (0, 'trip-1\n"trip-1-reserve_flight:ann"\n')
+    assert said.err == "trip-1: Completed\n"
+    assert up.run("watch", "trip-1").code == 0
+
+
+def test_a_task_that_is_undone_exits_10(up: Shell) -> None:
+    said = submit(up, "trip-2", "--wait", car="refused")
+    assert (said.code, said.out) == (10, "trip-2\n")
+    assert "trip-2: Compensated: reserve_car: refused: sold out" in said.err
+    assert up.run("watch", "trip-2").code == 10
+
+
+def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> None:
+    said = submit(up, "trip-3", "--wait", car="lost", plan="rent_car")
+    assert (said.code, said.out) == (20, "trip-3\n")
+    assert "`makegood why trip-3` says what a person can do" in said.err
+    why = up.ok("why", "trip-3")
+    assert (
+        "  makegood resolve trip-3 reserve_car done --result JSON  it happened; later steps use its result"
+        in why
+    )
+
+    refused = up.run("resolve", "trip-3", "reserve_car", "done")
+    assert refused.code == 1
+    assert "give it with the verdict" in refused.err
+    resolved = up.ok(
+        "resolve", "trip-3", "reserve_car", "done", "--result", '"C-9"', "--by", "bob", "--why", "seen"
+    )
+    assert resolved == "trip-3: resolved reserve_car as done\n"
+    watched = up.run("watch", "trip-3")
+    assert watched.code == 0
+    assert 'bob               orders: resolve reserve_car done with the result "C-9": seen' in watched.out
+    assert record(up, "trip-3")["output"] == "C-9"
+    assert record(up, "trip-3")["steps"][0]["settledBy"] == "bob"
+
+
+def test_a_task_that_has_not_ended_in_time_exits_30_and_goes_on(up: Shell) -> None:
+    said = submit(up, "trip-4", "--wait", "--timeout", "0.2", car="slow")
+    assert said.code == 30
+    assert "goes on" in said.err
+    assert up.run("watch", "trip-4").code == 0
+
+
+def test_submitting_without_anyone_up_is_said(shell: Shell) -> None:
+    said = submit(shell, "trip-1", "--wait", "--timeout", "0.1")
+    assert said.code == 30
+    assert "no process is up on this store" in said.err
+    assert shell.run("watch", "trip-1", "--timeout", "0").code == 30
+
+
+# --- looking
+
+
+def test_show_json_is_the_document(up: Shell) -> None:
+    submit(up, "trip-5", "--wait", "--tag", "customer=7")
+    document = record(up, "trip-5")
+    assert list(document)[:3] == ["taskId", "state", "createdAt"]
+    assert document["tags"] == {"customer": "7"}
+    assert [step["name"] for step in document["steps"]] == ["reserve_flight", "reserve_car"]
+    assert document["steps"][0]["result"] == "trip-5-reserve_flight:ann"
+    shown = up.ok("show", "trip-5")
+    assert "state        Completed" in shown
+    assert re.search(r"reserve_car +car-agent +Completed +done +0 +NotStarted +C-1", shown)
+
+
+def test_list_shows_and_filters(up: Shell) -> None:
+    submit(up, "trip-6", "--wait", car="refused")
+    rows = up.ok("list").splitlines()
+    assert rows[0].split() == ["ID", "STATE", "PLAN", "CREATED", "WAITS", "FOR", "OR", "BECAUSE"]
+    row = next(row for row in rows if row.startswith("trip-6 "))
+    assert "Compensated" in row
+    assert "reserve_car: refused: sold out" in row
+    compensated = json.loads(up.ok("list", "--json", "--state", "compensated"))
+    assert "trip-6" in [task["taskId"] for task in compensated]
+    assert {task["state"] for task in compensated} == {"Compensated"}
+    assert json.loads(up.ok("list", "--json", "--plan", "nope")) == []
+    limited = up.run("list", "--json", "--limit", "1")
+    assert len(json.loads(limited.out)) == 1
+    assert "--limit shows more" in limited.err
+
+
+def test_history_in_words_and_as_facts(up: Shell) -> None:
+    submit(up, "trip-7", "--wait", car="refused")
+    words = up.ok("history", "trip-7").splitlines()
+    assert words[0].split() == ["WHEN", "WHO", "WHAT"]
+    assert re.search(r'Z +client +submitted: plan book_trip, input {"who":"ann","car":"refused"', words[1])
+    assert words[-1].endswith("scheduler     the task is Compensated")
+    facts = json.loads(up.ok("history", "trip-7", "--json"))
+    assert facts[0]["fact"] == "TaskSubmitted"
+    assert facts[-1]["state"] == "Compensated"
+
+
+def test_what_a_service_says_reaches_the_terminal_as_text(up: Shell) -> None:
+    assert submit(up, "trip-8", "--wait", car="refused", undo="refused").code == 20
+    for command in ("why", "history", "show"):
+        said = up.ok(command, "trip-8")
+        assert "\x1b" not in said
+        assert r"\x1b[31mdeparted\x1b[0m\nsorry" in said
+
+
+def test_why_json(up: Shell) -> None:
+    submit(up, "trip-9", "--wait", car="lost")
+    short = json.loads(up.ok("why", "trip-9", "--json"))
+    assert short["waiting"]["for"] == "person"
+    assert short["acts"] == ["resolve reserve_car done|absent", "cancel"]
+    assert short["steps"][0]["name"] == "reserve_car"
+
+
+def test_watch_all_prints_changes_until_it_is_interrupted(up: Shell) -> None:
+    submit(up, "trip-10", "--wait", car="lost")
+    with up.started("watch") as watching:
+        assert "person (reserve_car)" in watching.line("trip-10  Failed")
+        up.ok("resolve", "trip-10", "reserve_car", "done")
+        assert watching.line("trip-10  Completed")
+        assert watching.end(signal.SIGINT) == 0
+
+
+def test_watch_of_one_task_ends_with_130_when_interrupted(shell: Shell) -> None:
+    submit(shell, "trip-1")
+    with shell.started("watch", "trip-1") as watching:
+        assert watching.line("submitted: plan book_trip")
+        assert watching.end(signal.SIGINT) == 130
+
+
+# --- acting
+
+
+def test_acts_are_recorded_with_who_and_why(shell: Shell) -> None:
+    submit(shell, "trip-1")
+    assert shell.ok("pause", "trip-1", "--by", "ann", "--why", "storm") == "trip-1: paused\n"
+    assert shell.ok("pause", "trip-1") == "trip-1: already paused\n"
+    assert "Paused by ann" in shell.ok("why", "trip-1")
+    assert shell.ok("resume", "trip-1") == "trip-1: resumed\n"
+    assert shell.ok("cancel", "trip-1", "--why", "no holiday") == "trip-1: cancelled\n"
+    assert re.fullmatch(r"trip-1: already compensat(ing|ed)\n", shell.ok("cancel", "trip-1"))
+    assert shell.run("watch", "trip-1").code == 10
+    history = shell.ok("history", "trip-1")
+    assert re.search(r"ann +orders: pause: storm", history)
+    assert "orders: cancel: no holiday" in history
+
+
+def test_the_os_user_acts_where_nobody_is_named(shell: Shell) -> None:
+    submit(shell, "trip-1")
+    assert shell.run("pause", "trip-1", LOGNAME="carla").code == 0
+    assert "Paused by carla" in shell.ok("why", "trip-1")
+
+
+def test_skip_and_retry(shell: Shell) -> None:
+    submit(shell, "trip-1")
+    assert shell.ok("retry", "trip-1") == "trip-1: trying again\n"
+    needed = shell.run("skip", "trip-1", "reserve_flight")
+    assert needed.code == 1
+    assert "a later step uses its result" in needed.err
+    assert (
+        shell.ok("skip", "trip-1", "reserve_flight", "--result", '"FL-9"')
+        == "trip-1: skipped reserve_flight\n"
+    )
+    assert record(shell, "trip-1")["steps"][0]["result"] == "FL-9"
+
+
+# --- where the store is, where the input is
+
+
+def test_the_store_may_be_named_before_and_after_and_in_the_environment(shell: Shell) -> None:
+    assert shell.run("--store", "sqlite:///a.db", *SUBMIT_IT, "--id", "a").code == 0
+    assert shell.run(*SUBMIT_IT, "--id", "b", "--store", "sqlite:///b.db").code == 0
+    assert shell.run(*SUBMIT_IT, "--id", "c", MAKEGOOD_STORE="sqlite:///c.db").code == 0
+    assert shell.run(*SUBMIT_IT, "--id", "d").code == 0
+    stores = {"a": "a.db", "b": "b.db", "c": "c.db", "d": "makegood.db"}
+    for task_id, file in stores.items():
+        [task] = json.loads(shell.run("list", "--json", MAKEGOOD_STORE=f"sqlite:///{file}").out)
+        assert task["taskId"] == task_id
+    nearest = shell.run("--store", "sqlite:///a.db", "list", "--json", "--store", "sqlite:///b.db")
+    assert json.loads(nearest.out)[0]["taskId"] == "b"
+
+
+def test_input_from_a_file_and_from_stdin(shell: Shell) -> None:
+    (shell.folder / "trip.json").write_text('{"who":"file"}')
+    assert shell.run("submit", "app.py:book_trip", "@trip.json", "--id", "a").code == 0
+    assert shell.run("submit", "app.py:book_trip", "-", "--id", "b", stdin='{"who":"stdin"}').code == 0
+    assert record(shell, "a")["input"]["who"] == "file"
+    assert record(shell, "b")["input"]["who"] == "stdin"
+
+
+def test_submitting_again_is_the_same_task(shell: Shell) -> None:
+    assert submit(shell, "trip-1").code == 0
+    assert submit(shell, "trip-1").out == "trip-1\n"
+    other = submit(shell, "trip-1", car="slow")
+    assert other.code == 1
+    assert "input.car" in other.err
+
+
+def test_a_made_id_is_all_that_is_printed(shell: Shell) -> None:
+    said = shell.run("submit", "app.py:book_trip", '{"who":"ann"}')
+    assert re.fullmatch(r"book_trip-\S+\n", said.out)
+    assert said.out.strip() in shell.ok("list")
+
+
+def test_migrate(shell: Shell) -> None:
+    first = shell.run("migrate")
+    assert (first.code, first.err) == (0, "")
+    assert first.out
+    again = shell.run("migrate")
+    assert (again.code, again.out, again.err) == (0, "", "the schema is up to date\n")
+
+
+# --- bad input
+
+SUBMIT = ["submit", "app.py:book_trip"]
+SUBMIT_IT = [*SUBMIT, '{"who":"ann"}']
+
+BAD: dict[str, tuple[list[str], int, str]] = {
+    "no command": ([], 2, "Usage:"),
+    "unknown command": (["frob"], 2, "error: No such command 'frob'; see `makegood --help`"),
+    "unknown option": (["list", "--frob"], 2, "see `makegood list --help`"),
+    "unknown state": (["list", "--state", "odd"], 2, "'odd' is not one of 'running'"),
+    "unknown task: show": (["show", "nope"], 1, "error: no task 'nope' in this store; `makegood list`"),
+    "unknown task: history": (["history", "nope"], 1, "no task 'nope'"),
+    "unknown task: why": (["why", "nope"], 1, "no task 'nope'"),
+    "unknown task: watch": (["watch", "nope"], 1, "no task 'nope'"),
+    "unknown task: cancel": (["cancel", "nope"], 1, "no task 'nope'"),
+    "unknown task: retry": (["retry", "nope", "x"], 1, "no task 'nope'"),
+    "malformed JSON": ([*SUBMIT, "{who: ann}"], 2, "error: INPUT: JSON is malformed"),
+    "JSON of another type": ([*SUBMIT, '{"who":7}'], 2, "error: input.who: "),
+    "no input": (SUBMIT, 2, "error: plan book_trip takes an input"),
+    "no such file": ([*SUBMIT, "@no.json"], 2, "error: INPUT: 'no.json': No such file"),
+    "bad id": ([*SUBMIT_IT, "--id", "a b"], 2, "error: task id 'a b'"),
+    "bad deadline": ([*SUBMIT_IT, "--deadline", "-1"], 2, "error: a deadline"),
+    "bad tag": ([*SUBMIT_IT, "--tag", "x"], 2, "error: --tag 'x' is not K=V"),
+    "timeout alone": ([*SUBMIT_IT, "--timeout", "1"], 2, "error: --timeout is for --wait"),
+    "timeout for all": (["watch", "--timeout", "1"], 2, "error: --timeout is for watching one task"),
+    "unknown plan": (["submit", "app.py:nope", "{}"], 2, "error: app.py has no plan 'nope'; its plans:"),
+    "no plan named": (["submit", "app.py", "{}"], 2, "error: app.py: which plan?"),
+    "no app named": (["up"], 2, "error: Missing argument 'APP...'"),
+    "no such app": (["up", "none.py"], 2, "error: none.py: there is no such file"),
+    "no such module": (["submit", "none:plan", "{}"], 2, "error: none: there is no module 'none'"),
+    "app that fails": (["up", "broken.py"], 2, "error: broken.py cannot be imported: ZeroDivisionError"),
+    "app with nothing in it": (["up", "empty.py"], 2, "error: empty.py: no agent and no plan is found"),
+    "app without agents": (["up", "app.py:book_trip"], 2, "no Agent is found there"),
+    "unknown verdict": (["resolve", "trip-1", "reserve_car", "odd"], 2, "'odd' is not one of 'done'"),
+    "refused act": (["resolve", "trip-1", "reserve_car", "done"], 1, "error: task trip-1: step"),
+    "unknown step": (["skip", "trip-1", "nope"], 1, "has no step 'nope'; it has reserve_flight"),
+    "malformed result": (["skip", "trip-1", "reserve_car", "--result", "{"], 2, "error: --result: "),
+    "nobody's act": (["cancel", "trip-1", "--by", " "], 2, "recorded with who ordered it: give a name"),
+    "no store there": (["list", "--store", "sqlite:///none.db"], 1, "error: there is no store none.db"),
+    "no such folder": ([*SUBMIT_IT, "--store", "sqlite:///none/x.db"], 1, "there is no folder"),
+    "cannot be written": ([*SUBMIT_IT, "--store", "sqlite:////proc/x.db"], 1, "let this user write the file"),
+    "a folder": (["list", "--store", "sqlite:///."], 1, "this is a folder"),
+    "not a database": (["list", "--store", "sqlite:///app.py"], 1, "app.py is not a SQLite file"),
+    "not a store": (["list", "--store", "redis://x"], 1, "error: redis: names no store"),
+}
+
+
+@pytest.fixture(scope="module")
+def bad_place(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    folder = tmp_path_factory.mktemp("bad")
+    shutil.copy(APP, folder / "app.py")
+    (folder / "broken.py").write_text("1 / 0\n")
+    (folder / "empty.py").write_text("")
+    shell = Shell(folder)
+    submit(shell, "trip-1")
+    return shell
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_line_and_the_right_exit_code(case: str, bad_place: Shell) -> None:
+    arguments, code, words = BAD[case]
+    said = bad_place.run(*arguments)
+    assert (said.code, said.out) == (code, "")
+    assert words in said.err
+    if case not in ("no command", "app that fails"):
+        assert said.err.count("\n") == 1
+
+
+# --- the terminal and the pipe
+
+
+def test_on_a_terminal_it_is_coloured_and_ids_stay_whole(shell: Shell) -> None:
+    task_id = "a-task-with-an-id-that-is-longer-than-this-terminal-is-wide"
+    submit(shell, task_id)
+    shown = shell.on_a_terminal("list", COLUMNS="50")
+    assert task_id in shown
+    assert "\x1b[34mRunning" in shell.on_a_terminal("list", COLUMNS="150")
+    assert "\x1b[34m" not in shell.on_a_terminal("list", COLUMNS="150", NO_COLOR="1")
+    assert "\x1b" not in shell.on_a_terminal("list", TERM="dumb")
+    assert "\x1b" not in shell.ok("list")
+
+
+def test_without_rich_it_is_plain_text(shell: Shell) -> None:
+    submit(shell, "trip-1")
+    (shell.folder / "sitecustomize.py").write_text("import sys\nsys.modules['rich'] = None\n")
+    path = f"{shell.folder}:{shell.environment()['PYTHONPATH']}"
+    assert "\x1b" not in shell.on_a_terminal("list", PYTHONPATH=path)
+
+
+def test_a_reader_that_went_away_is_no_error(shell: Shell) -> None:
+    submit(shell, "trip-1")
+    piped = subprocess.run(
+        f"{' '.join(COMMAND)} history trip-1 | true",
+        shell=True,
+        cwd=shell.folder,
+        env=shell.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert piped.stderr == ""
+
+
+def test_up_ends_on_sigterm_with_0(shell: Shell) -> None:
+    with shell.started("up", "app.py") as everybody:
+        everybody.wait_for_talk(" up as ")
+        assert everybody.end(signal.SIGTERM) == 0
+
+
+def test_version_and_help(shell: Shell) -> None:
+    assert re.fullmatch(r"makegood \S.*\n", shell.ok("--version"))
+    listed = shell.ok("--help")
+    for command in ("up", "submit", "list", "show", "history", "why", "watch", "cancel", "pause", "resume",
+                    "retry", "skip", "resolve", "migrate", "demo"):  # fmt: skip
+        assert f"  {command} " in listed
+        assert "..." not in listed.split("Commands:")[1]
+    assert "--no-keys" in shell.ok("demo", "--help")

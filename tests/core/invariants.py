@@ -1,0 +1,252 @@
+"""What must hold at every commit, and when the world has settled. S1 to S14 name the invariants."""
+
+from typing import TYPE_CHECKING
+
+from makegood.core import machine
+from makegood.core.draft import Draft
+from makegood.core.events import (
+    AnyFact,
+    Claimed,
+    Event,
+    EvidenceFiled,
+    HandedBack,
+    Moved,
+    Offered,
+    Probed,
+    Reply,
+    Reported,
+    Surfaced,
+    TaskMoved,
+    TaskSubmitted,
+)
+from makegood.core.legal import LEGAL, LEGAL_STATES
+from makegood.core.plan import Parallel, Part, Plan, Series
+from makegood.core.record import (
+    CALL_OF,
+    IN_EFFECT,
+    KIND_OF,
+    OFFER_OF,
+    UNDO_OPEN,
+    Direction,
+    Head,
+    Kind,
+    Phase,
+    TaskState,
+    decode_head,
+    encode_head,
+)
+
+if TYPE_CHECKING:
+    from tests.core.world import Run, World
+
+NOTHING_LEFT = frozenset(
+    (
+        Phase.IDLE,
+        Phase.REFUSED,
+        Phase.ABSENT,
+        Phase.UNRESOLVED,
+        Phase.SKIPPED,
+        Phase.UNDONE,
+        Phase.UNDONE_BLIND,
+    )
+)
+"""Phases of which the record says: nothing of this step is in effect outside."""
+
+
+def check_commit(run: "Run", before: Head | None, draft: Draft, world: "World") -> None:
+    """One commit: moves, keys, numbers, order, parking, due time and replay. Raises AssertionError."""
+    _replays(run, before, draft)
+    _moves_are_legal(before, draft, world)
+    _keys_and_attempts(run, draft.facts)
+    machine.due(draft.plan, draft.head)
+    if before is not None:
+        _claims_are_due(run, draft, world)
+        assert draft.head.attempt >= before.attempt, "S5: the attempt counter fell"
+    parks = (
+        draft.head.state is TaskState.FAILED and before is not None and before.state is not draft.head.state
+    )
+    if parks and not world.frozen:
+        flying = [step.name for step in run.plan.steps if world.may_land(run, step.index)]
+        assert not flying, f"parked while a call of {flying} may still land"
+
+
+def _replays(run: "Run", before: Head | None, draft: Draft) -> None:
+    """S14: the events of a row, folded again at its moment, give the same head, bit for bit, and facts."""
+    events = [fact for fact in draft.facts if isinstance(fact, Event)]
+    if before is None:
+        submitted = events.pop(0)
+        assert isinstance(submitted, TaskSubmitted)
+        again = machine.submit(draft.plan, draft.task_id, submitted, draft.now)
+    else:
+        again = Draft(draft.plan, draft.task_id, decode_head(run.stored), draft.now)
+    for event in events:
+        assert machine.fold(again, event), f"S14: {event} was news the first time"
+    assert again.facts == draft.facts, "S14: other facts on replay"
+    assert encode_head(again.head) == encode_head(draft.head), "S14: another head on replay"
+
+
+def _moves_are_legal(before: Head | None, draft: Draft, world: "World") -> None:
+    """S10: every move of a step and of the task is in the tables."""
+    state = TaskState.RUNNING if before is None else before.state
+    marks = bytearray(len(draft.marks)) if before is None else bytearray(before.marks)
+    for fact in draft.facts:
+        match fact:
+            case TaskMoved(state=to):
+                assert (state, to) in LEGAL_STATES, f"S10: {state.name} -> {to.name}"
+                state = to
+            case Moved(step=step, phase=phase):
+                _legal(marks, step, phase, world)
+            case Offered(step=step):
+                _legal(marks, step, OFFER_OF[Phase(marks[step])], world)
+            case Claimed(step=step):
+                _legal(marks, step, CALL_OF[Phase(marks[step])], world)
+            case _:
+                pass
+    assert (state, bytes(marks)) == (draft.head.state, bytes(draft.marks)), "the facts do not tell the moves"
+
+
+def _legal(marks: bytearray, step: int, to: Phase, world: "World") -> None:
+    move = (marks[step], int(to))
+    assert move in LEGAL, f"S10: {Phase(marks[step]).name} -> {to.name}"
+    world.moves.add(move)
+    marks[step] = to
+
+
+def _keys_and_attempts(run: "Run", facts: list[AnyFact]) -> None:
+    """S4, S5: one key an effect, one effect a key, numbers that only grow, one outcome an attempt."""
+    offers = [fact for row in run.rows for fact in row.facts if isinstance(fact, Offered)]
+    known = {offer.key: (offer.step, offer.kind, offer.round) for offer in offers if offer.key}
+    last = max((offer.attempt for offer in offers), default=0)
+    for fact in facts:
+        if isinstance(fact, Offered):
+            assert fact.attempt == last + 1, "S5: an attempt number was left out or used twice"
+            last = fact.attempt
+            named = (fact.step, fact.kind, fact.round)
+            if fact.key:
+                assert fact.key not in known, f"S4: {fact.key} names two effects"
+                assert named not in known.values(), f"S4: {named} got a second key"
+                known[fact.key] = named
+            elif fact.kind is not Kind.PROBE:
+                assert named in known.values(), f"S4: {named} has no key"
+    accepted = [a for row in run.rows for a in _accepted(row.facts)] + _accepted(facts)
+    assert len(accepted) == len(set(accepted)), "S5: two outcomes of one attempt were accepted"
+
+
+def _accepted(facts: list[AnyFact]) -> list[int]:
+    followers = [*facts[1:], None]
+    return [
+        fact.attempt
+        for fact, follower in zip(facts, followers, strict=True)
+        if isinstance(fact, Reported | Probed) and not isinstance(follower, EvidenceFiled)
+    ]
+
+
+def _claims_are_due(run: "Run", draft: Draft, world: "World") -> None:
+    """S3, S7, S8, S9: who may begin a call, judged on the record it begins on."""
+    for claim in [fact for fact in draft.facts if isinstance(fact, Claimed)]:
+        plan, kind = run.plan.steps[claim.step], KIND_OF[draft.phase(claim.step)]
+        if kind is Kind.DO:
+            assert draft.head.direction is Direction.FORWARD, "S9: a forward claim after the turn"
+        if kind is not Kind.PROBE and not plan.keyed and not plan.reads and not world.frozen:
+            assert not world.in_flight(run, claim.step), (
+                f"S3: two calls of {plan.name} under way, without keys"
+            )
+        if kind is Kind.UNDO:
+            assert _called(run, claim.step), f"S7: {plan.name} is undone though never called"
+            _in_order(run, draft, claim.step)
+            _no_forward_call(run, world)
+
+
+def _called(run: "Run", step: int) -> bool:
+    """Whether a do of this step was claimed and not handed back."""
+    dos = {f.attempt for row in run.rows for f in row.facts if isinstance(f, Offered) and f.kind is Kind.DO}
+    claims = {f.attempt for row in run.rows for f in row.facts if isinstance(f, Claimed) and f.step == step}
+    back = {f.attempt for row in run.rows for f in row.facts if isinstance(f, HandedBack)}
+    return bool(dos & claims - back)
+
+
+def _in_order(run: "Run", draft: Draft, step: int) -> None:
+    surfaced = {fact.step for row in run.rows for fact in row.facts if isinstance(fact, Surfaced)}
+    surfaced |= {fact.step for fact in draft.facts if isinstance(fact, Surfaced)}
+    for later in after(run.plan, step) - surfaced:
+        mark = draft.marks[later]
+        undone = mark not in UNDO_OPEN and not (mark in IN_EFFECT and run.plan.steps[later].undo)
+        assert undone or later == step, f"S8: {run.plan.steps[step].name} before {run.plan.steps[later].name}"
+
+
+def _no_forward_call(run: "Run", world: "World") -> None:
+    """S9: forward calls that may be under way were waited out, unless their service is proof against them."""
+    for flight in [] if world.frozen else world.flights:
+        if flight.task_id == run.task_id and flight.message.kind is Kind.DO and flight.on_its_way:
+            service = run.services[flight.step]
+            proof = service.tombstone or service.step.reads or service.knows(flight.message.key, world.now)
+            assert proof or service.step.undo is None, f"S9: an undo while {service.step.name} is on its way"
+
+
+def after(plan: Plan, step: int) -> set[int]:
+    """The steps that stand after a step in the plan's structure."""
+
+    def steps(part: Part) -> set[int]:
+        match part:
+            case Series(parts=parts) | Parallel(branches=parts):
+                return set().union(*(steps(inner) for inner in parts))
+            case number:
+                return {number}
+
+    def found(part: Part) -> set[int]:
+        match part:
+            case Series(parts=parts):
+                at = next(n for n, inner in enumerate(parts) if step in steps(inner))
+                return found(parts[at]).union(*(steps(later) for later in parts[at + 1 :]))
+            case Parallel(branches=branches):
+                return found(next(branch for branch in branches if step in steps(branch)))
+            case _:
+                return set()
+
+    return found(plan.body)
+
+
+# --- when nothing moves any more
+
+
+def check_ledgers(run: "Run") -> None:
+    """S3: never a second booking, at any moment."""
+    for service in run.services:
+        assert service.most_live <= 1, f"S3: {service.step.name} was booked twice"
+
+
+def check_settled(run: "Run", world: "World") -> None:
+    """S1: how the task stands is how its services stand."""
+    head = run.head
+    assert head.state in (TaskState.COMPLETED, TaskState.COMPENSATED, TaskState.FAILED), "S1: it did not end"
+    check_ledgers(run)
+    for service, mark in zip(run.services, head.marks, strict=True):
+        live, name, phase = len(service.live(run.task_id)), service.step.name, Phase(mark)
+        if phase in NOTHING_LEFT:
+            assert live == 0, f"S1: {name} is {phase.name} and in effect"
+        if head.state is TaskState.COMPLETED:
+            assert phase in (Phase.DONE, Phase.SKIPPED), f"S1: completed with {name} {phase.name}"
+            assert phase is Phase.SKIPPED or service.step.reads or live == 1, (
+                f"S1: {name} is done and not there"
+            )
+        if head.state is TaskState.COMPENSATED and service.step.undo is not None:
+            assert live == 0 or phase is Phase.KEPT, f"S1: compensated with {name} {phase.name} in effect"
+        if head.state is TaskState.COMPENSATED:
+            assert not (service.step.pivot and live) or phase is Phase.KEPT, "S1: compensated after its pivot"
+    if run.cancelled:
+        assert head.state is not TaskState.COMPLETED, "S13: cancelled, and completed"
+
+
+def check_nothing_silent(run: "Run") -> None:
+    """Where calls outlive their bound: a late effect whose report came is undone, in the record, or parked.
+
+    (A double is what the bound is there to prevent: one step's record cannot hold two effects.)
+    """
+    told = [f for row in run.rows for f in row.facts if isinstance(f, Reported) and f.kind is Kind.DO]
+    for step, (service, mark) in enumerate(zip(run.services, run.head.marks, strict=True)):
+        results = {bytes(f.result) for f in told if f.step == step and f.reply is Reply.DONE}
+        for effect in service.live(run.task_id) if service.most_live == 1 else ():
+            if Phase(mark) in NOTHING_LEFT:
+                assert bytes(effect.result) not in results, (
+                    f"S6: {service.step.name} {Phase(mark).name}: silent"
+                )

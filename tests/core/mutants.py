@@ -1,0 +1,268 @@
+"""One-line mutants of the core: each breaks a promise, and each is killed by the test it names."""
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    """In a file of the core, `line` becomes `instead`; the test `killer` must then fail.
+
+    A killer is module:name, then what the test is given.
+    """
+
+    name: str
+    file: str
+    line: str
+    instead: str
+    killer: str
+
+
+DOUBT, LANES, EVIDENCE, ACTS = (f"test_{name}:test_" for name in ("doubt", "lanes", "evidence", "acts"))
+KEYS, RETRY, DUE = (f"test_{name}:test_" for name in ("keys", "retry", "due"))
+
+MUTANTS = (
+    Mutant(
+        "attempts are compared with >=",
+        "reports.py",
+        "opened.attempt != event.attempt or phase not in HEARS",
+        "opened.attempt < event.attempt or phase not in HEARS",
+        EVIDENCE + "an_older_attempt_that_reports_done_casts_doubt_on_the_one_that_runs",
+    ),
+    Mutant(
+        "a claim is not fenced",
+        "reports.py",
+        "if offered not in OFFERED or draft.head.open[event.step].attempt != event.attempt:",
+        "if offered not in OFFERED:",
+        LANES + "an_offer_is_void_once_it_is_claimed_withdrawn_or_numbered_otherwise",
+    ),
+    Mutant(
+        "attempt numbers restart with the undo",
+        "draft.py",
+        "self.head.attempt += 1",
+        "self.head.attempt = opened.attempt + 1",
+        "test_walks:test_walks:0",
+    ),
+    Mutant(
+        "a new key for every attempt",
+        "remedy.py",
+        "if opened.news is News.ABSENT:",
+        "if opened.news is not News.NONE:",
+        KEYS + "retries_keep_the_key_and_only_a_certain_end_begins_a_new_round",
+    ),
+    Mutant(
+        "the key lacks the task",
+        "keys.py",
+        "{form.prefix}{task_id}-{step}",
+        "{form.prefix}{step}",
+        KEYS + "keys_read_as_documented",
+    ),
+    Mutant(
+        "an undo has the key of its do",
+        "keys.py",
+        'plain += "-undo"',
+        'plain += ""',
+        DOUBT + "a_keyed_undo_is_repeated_at_once_with_the_same_key",
+    ),
+    Mutant(
+        "a key lasts for ever",
+        "doubt.py",
+        "return step.keyed_for is None or now < opened.key_until",
+        "return True",
+        DOUBT + "past_its_duration_a_step_is_unkeyed",
+    ),
+    Mutant(
+        "a retry counts on a key that has died meanwhile",
+        "reports.py",
+        "if doubt.key_died(offered, draft.head.open[event.step], draft.now):",
+        "if False:",
+        DOUBT + "a_planned_retry_is_not_made_once_its_key_may_be_forgotten",
+    ),
+    Mutant(
+        "the wait-out before an undo is skipped",
+        "doubt.py",
+        "or step.probe or step.undo is None:\n        return Course.WAIT_OUT",
+        "or step.probe or step.undo is None:\n        return Course.UNDO_BLIND",
+        "test_model:test_what_the_model_proves_of_a_class_the_core_keeps:keyed",
+    ),
+    Mutant(
+        "a tombstone is counted on where none is left",
+        "doubt.py",
+        "if step.tombstone and keyed(step, opened, now):",
+        "if keyed(step, opened, now):",
+        "test_model:test_what_the_model_proves_of_a_class_the_core_keeps:keyed",
+    ),
+    Mutant(
+        "a call lives for its timeout and not for what may settle later",
+        "plan.py",
+        "return self.timeout + self.settle",
+        "return self.timeout",
+        "test_model:test_what_the_model_proves_of_a_class_the_core_keeps:probed",
+    ),
+    Mutant(
+        "a wait-out ends by a clock this process did not watch",
+        "remedy.py",
+        "and overdue and step in waited:",
+        "and overdue:",
+        DOUBT + "without_keys_a_probe_is_asked_once_no_call_can_land_any_more",
+    ),
+    Mutant(
+        "an unknown call of an unkeyed service is repeated",
+        "doubt.py",
+        "    return Course.WAIT_OUT if step.probe else Course.PARK\n\n\ndef out_of_tries",
+        "    return Course.WAIT_OUT if step.probe else Course.RETRY\n\n\ndef out_of_tries",
+        "test_model:test_what_the_model_proves_of_a_class_the_core_keeps:neither",
+    ),
+    Mutant(
+        "a later refusal makes an unknown call certain",
+        "reports.py",
+        "opened.doubt |= event.reply is Reply.UNKNOWN",
+        "opened.doubt = event.reply is Reply.UNKNOWN",
+        DOUBT + "once_unknown_a_refusal_or_a_transient_failure_does_not_make_it_certain",
+    ),
+    Mutant(
+        "a call that did not read its key is taken for keyed",
+        "reports.py",
+        "    opened.unkeyed |= not event.key_read\n    opened.doubt",
+        "    opened.doubt",
+        DOUBT + "a_call_that_did_not_read_its_key_is_treated_as_unkeyed",
+    ),
+    Mutant(
+        "what surfaced at the check is undone with the old key",
+        "remedy.py",
+        "        _retry_undo(draft, step, jitter)\n        draft.new_round(step, Kind.UNDO)",
+        "        _retry_undo(draft, step, jitter)",
+        DOUBT + "what_surfaced_at_the_check_is_undone_again_under_a_new_key",
+    ),
+    Mutant(
+        "undo in forward order",
+        "lanes.py",
+        "_unwind, reversed)",
+        "_unwind, iter)",
+        LANES + "a_refused_step_turns_the_task_and_what_was_done_is_undone_in_reverse",
+    ),
+    Mutant(
+        "undo only what is done and forget what is feared",
+        "record.py",
+        "IN_EFFECT: Final = frozenset((P.DONE, P.SPOILED, P.UNKNOWN))",
+        "IN_EFFECT: Final = frozenset((P.DONE, P.SPOILED))",
+        DOUBT + "a_tombstone_lets_it_be_undone_at_once",
+    ),
+    Mutant(
+        "undo what was never called",
+        "lanes.py",
+        "        draft.move(step, Phase.IDLE)",
+        "        draft.move(step, Phase.UNKNOWN)",
+        LANES + "a_cancel_stops_what_is_planned_and_lets_what_runs_report",
+    ),
+    Mutant(
+        "the first undo does not wait for forward calls",
+        "lanes.py",
+        "if any(draft.marks[step] in FORWARD_OPEN for step in draft.head.open):",
+        "if False:",
+        LANES + "the_first_undo_waits_for_every_forward_call",
+    ),
+    Mutant(
+        "an offer outlives the turn",
+        "lanes.py",
+        "if draft.marks[step] in (Phase.PLANNED, Phase.OFFERED):\n            give_up",
+        "if draft.marks[step] == Phase.PLANNED:\n            give_up",
+        LANES + "a_stop_in_the_same_change_wins_over_a_claim",
+    ),
+    Mutant(
+        "a cancel turns a task whose pivot may have happened",
+        "lanes.py",
+        "if pivot_in_doubt(draft):",
+        "if False:",
+        LANES + "a_cancel_is_pending_while_the_pivot_may_have_happened_and_void_if_it_has",
+    ),
+    Mutant(
+        "past the pivot a failed step turns the task",
+        "lanes.py",
+        "    if draft.head.pivoted:\n        draft.head.reason = reason",
+        "    if False:\n        draft.head.reason = reason",
+        LANES + "from_its_pivot_on_a_task_only_goes_on",
+    ),
+    Mutant(
+        "a task parks while a call may still land",
+        "lanes.py",
+        "return phase in FLYING or (phase in ASKS_A_PERSON and opened.due > 0)",
+        "return phase in FLYING",
+        DOUBT + "with_neither_it_parks_and_never_before_the_call_has_landed",
+    ),
+    Mutant(
+        "a planned retry does not keep a task from parking",
+        "lanes.py",
+        "if waits is not None and opened.landing:",
+        "if waits is not None and False:",
+        LANES + "a_planned_retry_lands_before_the_task_parks",
+    ),
+    Mutant(
+        "what was left in effect passes for compensated",
+        "lanes.py",
+        "if Phase.LEFT in draft.marks:",
+        "if False:",
+        ACTS + "going_on_without_a_step_keeps_it_listed_until_it_is_settled",
+    ),
+    Mutant(
+        "a late report overwrites a completed task",
+        "reports.py",
+        "    if draft.head.state is TaskState.COMPLETED:\n        return",
+        "    if False:\n        return",
+        EVIDENCE + "evidence_changes_no_completed_task",
+    ),
+    Mutant(
+        "evidence against a compensated task is only filed",
+        "reports.py",
+        "if happened and not draft.step(event.step).reads:",
+        "if False:",
+        EVIDENCE + "compensated_is_left_again_on_evidence_of_a_live_effect",
+    ),
+    Mutant(
+        "a doubled report answers for the next round of an undo",
+        "draft.py",
+        "            opened.attempt = 0",
+        "            pass",
+        EVIDENCE + "a_doubled_report_of_an_undo_does_not_answer_for_the_next_round",
+    ),
+    Mutant(
+        "a person is believed while the call may still land",
+        "acts.py",
+        '    if draft.head.open[event.step].due > 0:\n        raise ActRefused(f"{where}: its last call',
+        '    if False:\n        raise ActRefused(f"{where}: its last call',
+        ACTS + "absent_is_not_believed_while_the_call_may_be_on_its_way",
+    ),
+    Mutant(
+        "backoff without a cap",
+        "retry.py",
+        "return limit if seconds * 1000 >= limit else millis(seconds)",
+        "return millis(seconds)",
+        RETRY + "delays_double_up_to_the_cap",
+    ),
+    Mutant(
+        "jitter takes away",
+        "retry.py",
+        "min(max(jitter, 0), JITTER_MAX)",
+        "min(jitter, JITTER_MAX)",
+        RETRY + "jitter_only_adds_and_at_most_a_quarter",
+    ),
+    Mutant(
+        "one more attempt than the policy says",
+        "remedy.py",
+        "opened.retries + 1 < draft.step(step).retry.attempts",
+        "opened.retries < draft.step(step).retry.attempts",
+        RETRY + "a_step_is_called_as_often_as_its_policy_says_with_the_gaps_it_says",
+    ),
+    Mutant(
+        "a deadline heard in vain is heard for ever",
+        "remedy.py",
+        "if draft.head.pivoted or draft.head.pending:",
+        "if draft.head.pivoted:",
+        LANES + "a_step_deadline_that_cannot_turn_the_task_is_announced_once",
+    ),
+    Mutant(
+        "a record waits for nobody and nobody says so",
+        "machine.py",
+        "    raise NothingDue(",
+        "    return None\n    raise NothingDue(",
+        DUE + "none_is_refused_where_nobody_would_come",
+    ),
+)

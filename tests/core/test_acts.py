@@ -1,0 +1,403 @@
+"""What people may order: each act, and each refusal with its words; a refused act changes nothing."""
+
+from typing import Any
+
+import pytest
+
+from makegood.core.events import (
+    Answer,
+    CancelAsked,
+    Event,
+    PauseAsked,
+    Reply,
+    ResolveAsked,
+    ResumeAsked,
+    RetryAsked,
+    SkipAsked,
+    Verdict,
+)
+from makegood.core.record import Phase, TaskState
+from makegood.errors import ActRefused
+from tests.core.plans import BARE, KEYED, LIFE, PIVOT, PROBED, READS, TOMB, parallel, series, step
+from tests.core.scripts import SEVEN, Bench
+
+CANCEL, PAUSE, RESUME, RETRY = (
+    CancelAsked("ann"),
+    PauseAsked("ann"),
+    ResumeAsked("ann"),
+    RetryAsked(-1, "ann"),
+)
+A, B = step("a", KEYED), step("b", KEYED)
+PIVOTED = series(A, step("p", KEYED, PIVOT), B)
+
+
+def skip(number: int, *, result: bool = False) -> SkipAsked:
+    return SkipAsked(number, "ann", given=(SEVEN,) if result else ())
+
+
+def resolve(number: int, verdict: Verdict, *, result: bool = False) -> ResolveAsked:
+    return ResolveAsked(number, verdict, "ann", "asked the hotel", (SEVEN,) if result else ())
+
+
+def refused(bench: Bench, act: Event, words: str) -> None:
+    """The act is refused with these words, and nothing is changed."""
+    before = bench.head
+    with pytest.raises(ActRefused, match=words):
+        bench.tell(act)
+    assert bench.head == before
+
+
+def completed() -> Bench:
+    return Bench(A).done("a")
+
+
+def compensated() -> Bench:
+    return Bench(A).ends("a", Reply.REFUSED)
+
+
+def in_doubt() -> Bench:
+    return Bench(series(step("a", BARE), B)).ends("a", Reply.UNKNOWN).wait_out()
+
+
+def doubt_to_be_undone(*given: dict[str, Any]) -> Bench:
+    """A step is in doubt, the task turned, and it is parked."""
+    bench = Bench(parallel(step("a", *given), B)).done("b").call("a")
+    bench.tell(CANCEL)
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    return bench.wait_out()
+
+
+def stuck(reply: Reply = Reply.REFUSED, *given: dict[str, Any]) -> Bench:
+    """An undo that cannot be finished."""
+    return (
+        Bench(series(step("a", *(given or (KEYED,))), B)).done("a").ends("b", Reply.REFUSED).ends("a", reply)
+    )
+
+
+# --- cancel
+
+
+def test_a_cancel_turns_the_task_once() -> None:
+    bench = Bench(series(A, B)).done("a")
+    assert bench.tell(CANCEL) == [True]
+    assert bench.state is TaskState.COMPENSATING
+    assert bench.tell(CANCEL) == [False], "already compensating"
+    assert bench.done("a").tell(CANCEL) == [False]
+
+
+def test_cancel_and_completion_in_one_change_one_wins_and_both_are_told() -> None:
+    refused(completed(), CANCEL, "Completed; nothing was cancelled")
+
+
+def test_past_the_pivot_a_cancel_is_refused() -> None:
+    refused(Bench(PIVOTED).done("a", "p"), CANCEL, r"past its point of no return \(p\); it can only go on")
+
+
+def test_a_parked_task_can_be_cancelled() -> None:
+    bench = in_doubt()
+    bench.tell(CANCEL)
+    assert (bench.phase("a"), bench.state) == (Phase.DOUBT, TaskState.FAILED), "it is still a person's"
+    bench.tell(resolve(0, Verdict.ABSENT))
+    bench.look()
+    assert (bench.phase("a"), bench.state) == (Phase.ABSENT, TaskState.COMPENSATED)
+    bench = (
+        Bench(step("a", PROBED, asks=1)).ends("a", Reply.UNKNOWN).wait_out().probed("a", Answer.CANNOT_TELL)
+    )
+    bench.tell(CANCEL)
+    assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATING, Phase.WAIT_OUT)
+    bench = Bench(step("a", PROBED, undo=None, asks=1)).ends("a", Reply.UNKNOWN).wait_out()
+    bench.probed("a", Answer.CANNOT_TELL).tell(CANCEL)
+    assert bench.wait_out().state is TaskState.COMPENSATED
+
+
+# --- pause and resume
+
+
+def test_pause_and_resume_are_news_once() -> None:
+    bench = Bench(A)
+    assert bench.tell(RESUME) == [False]
+    assert bench.tell(PAUSE, PAUSE, RESUME) == [True, False, True]
+
+
+@pytest.mark.parametrize("act", [PAUSE, RESUME, RETRY, skip(0), resolve(0, Verdict.DONE)])
+@pytest.mark.parametrize("ended", [completed, compensated])
+def test_an_ended_task_takes_no_more_orders(ended: object, act: Event) -> None:
+    assert callable(ended)
+    refused(ended(), act, "it has ended; it cannot be ")
+
+
+# --- retry
+
+
+def test_a_retry_does_not_wait_for_the_backoff_and_counts_from_the_start() -> None:
+    bench = Bench(A).ends("a", Reply.TRANSIENT).ends("a", Reply.TRANSIENT, retry_after=60_000)
+    bench.tell(RETRY)
+    assert (bench.due, bench.opened("a").retries) == (0, 0)
+
+
+def test_a_failed_step_after_the_pivot_is_tried_again_in_a_new_round() -> None:
+    bench = Bench(PIVOTED).done("a", "p").ends("b", Reply.REFUSED)
+    bench.tell(RetryAsked(2, "ann"))
+    assert bench.state is TaskState.RUNNING
+    assert bench.call("b").opened("b").key == "t-b~2"
+
+
+def test_what_is_certainly_absent_after_the_pivot_is_tried_again_or_skipped() -> None:
+    """A reading step that never got its answer."""
+    for act, state in ((RetryAsked(1, "ann"), TaskState.RUNNING), (skip(1), TaskState.COMPLETED)):
+        bench = Bench(series(step("p", KEYED, PIVOT), step("r", READS))).done("p").ends("r", Reply.UNKNOWN)
+        bench.ends("r", Reply.REFUSED)
+        assert (bench.phase("r"), bench.state) == (Phase.ABSENT, TaskState.FAILED)
+        bench.tell(act)
+        assert bench.state is state
+
+
+def test_an_unresolved_step_after_the_pivot_is_skipped_or_done_by_hand() -> None:
+    for act in (skip(2), resolve(2, Verdict.DONE)):
+        bench = Bench(PIVOTED).done("a", "p").call("b")
+        bench.report("b", Reply.UNRESOLVED)
+        bench.tell(act)
+        assert bench.state is TaskState.COMPLETED
+
+
+def test_what_is_in_doubt_is_tried_again_only_where_that_is_safe() -> None:
+    refused(in_doubt(), RetryAsked(0, "ann"), "may have happened and the service cannot be asked; resolve it")
+    refused(in_doubt(), RETRY, "no step of it waits for another try")
+    bench = (
+        Bench(step("a", PROBED, asks=1)).ends("a", Reply.UNKNOWN).wait_out().probed("a", Answer.CANNOT_TELL)
+    )
+    bench.tell(RETRY)
+    assert bench.phase("a") is Phase.PROBE_PLANNED
+    bench = Bench(step("p", KEYED, PIVOT, retry={"attempts": 1})).ends("p", Reply.UNKNOWN).wait_out()
+    bench.tell(RETRY)
+    assert bench.call("p").opened("p").key == "t-p"
+
+
+def test_nothing_is_tried_again_while_its_last_call_may_be_on_its_way() -> None:
+    bench = Bench(step("a", BARE)).ends("a", Reply.UNKNOWN)
+    refused(bench, RetryAsked(0, "ann"), "its last call may still be on its way; try again when that is over")
+
+
+def test_a_retry_of_what_needs_none_is_refused() -> None:
+    bench = Bench(series(A, B)).call("a")
+    refused(bench, RetryAsked(0, "ann"), "step a: it is CALLED: there is nothing to try again")
+    refused(bench, RetryAsked(1, "ann"), "step b: it is IDLE")
+
+
+def test_a_refused_undo_is_tried_again_under_a_new_key() -> None:
+    """With the old one, a service that remembers answers would refuse it for ever."""
+    bench = stuck()
+    bench.tell(RETRY)
+    assert bench.call("a").opened("a").key == "t-a-undo~2"
+    bench.report("a", Reply.DONE)
+    assert bench.state is TaskState.COMPENSATED
+
+
+def test_a_stuck_undo_in_doubt_is_repeated_by_its_key_or_after_its_probe() -> None:
+    bench = stuck(Reply.UNKNOWN).ends("a", Reply.REFUSED).wait_out()
+    bench.tell(RETRY)
+    assert bench.call("a").opened("a").key == "t-a-undo"
+    bench = stuck(Reply.UNKNOWN, PROBED).wait_out()
+    for _ in range(2):
+        bench.probed("a", Answer.CANNOT_TELL)
+    bench.tell(RETRY)
+    assert bench.phase("a") is Phase.CHECK_PLANNED
+    bench = stuck(Reply.UNKNOWN, BARE).wait_out()
+    refused(bench, RetryAsked(0, "ann"), "resolve it instead")
+
+
+def test_what_was_left_in_effect_can_still_be_undone() -> None:
+    bench = stuck()
+    bench.tell(resolve(0, Verdict.LEFT))
+    bench.tell(RETRY)
+    assert bench.done("a").state is TaskState.COMPENSATED
+
+
+def test_in_doubt_after_the_turn_only_a_probe_can_be_tried_again() -> None:
+    bench = doubt_to_be_undone(BARE)
+    refused(bench, RetryAsked(0, "ann"), "resolve it instead")
+    bench = doubt_to_be_undone(PROBED)
+    for _ in range(2):
+        bench.probed("a", Answer.CANNOT_TELL)
+    bench.tell(RETRY)
+    assert bench.phase("a") is Phase.PROBE_PLANNED
+
+
+def test_a_pivot_that_surfaced_after_the_turn_is_not_called_again() -> None:
+    bench = Bench(step("p", KEYED, PIVOT)).ends("p", Reply.TRANSIENT)
+    bench.tell(CANCEL)
+    bench.late("p", 1)
+    assert (bench.phase("p"), bench.state) == (Phase.DOUBT, TaskState.FAILED)
+    refused(bench, RetryAsked(0, "ann"), "it is the pivot and the task turned; resolve it instead")
+    refused(bench, resolve(0, Verdict.DONE), "the pivot happened though the task turned; resolve it as kept")
+    bench.tell(resolve(0, Verdict.KEPT))
+    assert (bench.phase("p"), bench.state) == (Phase.KEPT, TaskState.COMPENSATED)
+
+
+# --- skip
+
+
+def test_a_step_is_skipped_where_certainly_nothing_happened() -> None:
+    bench = Bench(series(A, B))
+    bench.tell(skip(1))
+    bench.done("a")
+    assert bench.state is TaskState.COMPLETED
+    bench = Bench(PIVOTED).done("a", "p").ends("b", Reply.REFUSED)
+    bench.tell(skip(2))
+    assert bench.state is TaskState.COMPLETED
+    bench = Bench(A).ends("a", Reply.TRANSIENT)
+    bench.tell(skip(0))
+    assert bench.state is TaskState.COMPLETED
+
+
+def test_a_skipped_step_is_not_undone() -> None:
+    bench = Bench(series(A, B))
+    bench.tell(skip(0))
+    bench.ends("b", Reply.REFUSED)
+    assert (bench.phase("a"), bench.state) == (Phase.SKIPPED, TaskState.COMPENSATED)
+
+
+def test_a_step_that_runs_or_is_in_doubt_is_not_skipped() -> None:
+    words = "only a step that certainly had no effect may be skipped"
+    refused(Bench(A).call("a"), skip(0), f"step a is CALLED: {words}")
+    refused(in_doubt(), skip(0), f"step a is DOUBT: {words}")
+    refused(Bench(A).ends("a", Reply.UNKNOWN), skip(0), f"step a is PLANNED: {words}")
+
+
+def test_a_pivot_and_the_way_back_are_not_skipped() -> None:
+    refused(Bench(PIVOTED), skip(1), "step p: it is the pivot; resolve it instead")
+    refused(stuck(), skip(0), "the task is being undone; there is nothing to skip on the way back")
+
+
+def test_a_result_that_is_used_later_must_be_given() -> None:
+    body = series(A, step("b", KEYED, args={"x": {"$ref": "a"}}))
+    refused(Bench(body), skip(0), "a later step uses its result; give one with the skip")
+    bench = Bench(body)
+    bench.tell(skip(0, result=True))
+    assert bench.phase("a") is Phase.SKIPPED
+    refused(Bench(A, output={"$ref": "a"}), skip(0), "uses its result")
+
+
+# --- resolve
+
+
+def test_a_doubt_is_settled_as_done_or_absent() -> None:
+    bench = in_doubt()
+    bench.tell(resolve(0, Verdict.DONE))
+    assert bench.done("b").state is TaskState.COMPLETED
+    bench = in_doubt()
+    bench.tell(resolve(0, Verdict.ABSENT))
+    bench.look()
+    assert bench.call("a").opened("a").key == "t-a~2"
+
+
+def test_done_with_a_result_that_is_used_needs_the_result() -> None:
+    bench = Bench(step("a", BARE), output={"$ref": "a"}).ends("a", Reply.UNKNOWN).wait_out()
+    refused(bench, resolve(0, Verdict.DONE), "a later step uses its result; give it with the verdict")
+    bench.tell(resolve(0, Verdict.DONE, result=True))
+    assert bench.state is TaskState.COMPLETED
+
+
+def test_absent_is_not_believed_while_the_call_may_be_on_its_way() -> None:
+    bench = Bench(step("a", BARE)).ends("a", Reply.UNKNOWN).wait(LIFE - 1)
+    refused(
+        bench, resolve(0, Verdict.ABSENT), "its last call may still be on its way; ask again when that is"
+    )
+    bench.tell(resolve(0, Verdict.DONE))
+    assert bench.state is TaskState.COMPLETED
+
+
+def test_a_doubt_on_the_way_forward_is_neither_kept_nor_left() -> None:
+    for verdict in (Verdict.KEPT, Verdict.LEFT, Verdict.UNDONE):
+        refused(in_doubt(), resolve(0, verdict), "is in doubt: resolve it as done or absent")
+
+
+def test_a_doubt_on_the_way_back_is_undone_kept_or_left() -> None:
+    bench = doubt_to_be_undone(BARE)
+    bench.tell(resolve(0, Verdict.DONE))
+    assert bench.done("a", "b").state is TaskState.COMPENSATED
+    bench = doubt_to_be_undone(BARE)
+    bench.tell(resolve(0, Verdict.ABSENT))
+    bench.look()
+    assert bench.done("b").state is TaskState.COMPENSATED
+    bench = doubt_to_be_undone(BARE)
+    bench.tell(resolve(0, Verdict.KEPT))
+    assert bench.done("b").state is TaskState.COMPENSATED
+    assert bench.phase("a") is Phase.KEPT
+
+
+def test_going_on_without_a_step_keeps_it_listed_until_it_is_settled() -> None:
+    for verdict, phase in ((Verdict.UNDONE, Phase.UNDONE_BLIND), (Verdict.KEPT, Phase.KEPT)):
+        bench = doubt_to_be_undone(BARE)
+        bench.tell(resolve(0, Verdict.LEFT))
+        bench.done("b")
+        assert (bench.phase("a"), bench.state) == (Phase.LEFT, TaskState.FAILED)
+        bench.tell(resolve(0, verdict))
+        assert (bench.phase("a"), bench.state) == (phase, TaskState.COMPENSATED)
+
+
+def test_a_doubt_that_was_left_is_asked_about_before_it_is_undone() -> None:
+    bench = doubt_to_be_undone(PROBED)
+    for _ in range(2):
+        bench.probed("a", Answer.CANNOT_TELL)
+    bench.tell(resolve(0, Verdict.LEFT))
+    bench.done("b").tell(RETRY)
+    bench.probed("a", Answer.THERE)
+    assert bench.call("a").opened("a").key.startswith("t-a-undo")
+
+
+def test_a_stuck_undo_is_undone_kept_or_left() -> None:
+    for verdict, phase in (
+        (Verdict.UNDONE, Phase.UNDONE),
+        (Verdict.ABSENT, Phase.UNDONE),
+        (Verdict.KEPT, Phase.KEPT),
+    ):
+        bench = stuck()
+        bench.tell(resolve(0, verdict))
+        assert (bench.phase("a"), bench.state) == (phase, TaskState.COMPENSATED)
+    bench = stuck()
+    bench.tell(resolve(0, Verdict.LEFT))
+    assert (bench.phase("a"), bench.state) == (Phase.LEFT, TaskState.FAILED)
+    refused(bench, resolve(0, Verdict.LEFT), "its undo is stuck: resolve it as undone, kept or left")
+    bench.tell(resolve(0, Verdict.UNDONE))
+    assert bench.state is TaskState.COMPENSATED
+    refused(stuck(), resolve(0, Verdict.DONE), "its undo is stuck: resolve it as undone, kept or left")
+
+
+def test_what_an_undo_on_its_way_may_still_take_is_neither_kept_nor_left() -> None:
+    for verdict in (Verdict.KEPT, Verdict.LEFT):
+        bench = stuck(Reply.UNKNOWN, BARE)
+        refused(bench, resolve(0, verdict), "its undo may still be on its way; ask again when that is over")
+    bench = stuck(Reply.UNKNOWN, BARE)
+    bench.tell(resolve(0, Verdict.UNDONE))
+    assert bench.state is TaskState.COMPENSATED
+
+
+def test_a_failed_step_after_the_pivot_is_settled_as_done_by_hand() -> None:
+    bench = Bench(PIVOTED).done("a", "p").ends("b", Reply.REFUSED)
+    refused(bench, resolve(2, Verdict.KEPT), "step b is REFUSED: it does not wait for a person's word")
+    bench.tell(resolve(2, Verdict.DONE))
+    assert bench.state is TaskState.COMPLETED
+
+
+def test_what_waits_for_nobody_is_not_resolved() -> None:
+    refused(Bench(series(A, B)).call("a"), resolve(0, Verdict.DONE), "it does not wait for a person's word")
+    refused(Bench(series(A, B)).done("a"), resolve(0, Verdict.ABSENT), "step a is DONE")
+
+
+def test_resolving_one_of_two_parks_again() -> None:
+    bench = Bench(parallel(step("a", BARE), step("b", BARE))).call("a", "b")
+    bench.report("a", Reply.UNKNOWN)
+    bench.report("b", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out()
+    assert bench.head.open[0].due == 0
+    for step_number, state in enumerate((TaskState.FAILED, TaskState.COMPLETED)):
+        bench.tell(resolve(step_number, Verdict.DONE))
+        assert bench.state is state
+
+
+def test_a_tombstone_is_no_reason_to_resolve() -> None:
+    bench = Bench(step("a", TOMB)).ends("a", Reply.UNKNOWN)
+    refused(bench, resolve(0, Verdict.DONE), "step a is PLANNED: it does not wait for a person's word")

@@ -1,0 +1,178 @@
+"""A task's history, in words and as typed facts."""
+
+import msgspec
+
+from makegood.core.events import (
+    Answer,
+    CancelAsked,
+    Driven,
+    HandedBack,
+    LeaseRenewed,
+    PauseAsked,
+    Probed,
+    Reply,
+    Reported,
+    ResolveAsked,
+    ResumeAsked,
+    RetryAsked,
+    SkipAsked,
+    Verdict,
+)
+from makegood.core.record import FORWARD_OPEN, OFFERED, UNDO_OPEN, Kind, Phase
+from makegood.reading.story import MOVED
+from tests.unit.walk import KEYED, PROBED, TOMB, Walk, step
+
+
+def test_a_trip_that_was_undone_reads_as_it_went() -> None:
+    walk = Walk({"series": [step("flight", TOMB), step("hotel", KEYED)]})
+    walk.done("flight", b'"FL-1"')
+    walk.call("hotel")
+    walk.report("hotel", Reply.REFUSED, error="full")
+    walk.inspect()
+    walk.done("flight")
+    assert walk.story() == [
+        'client: submitted: plan book_trip, input {"to":"Rome"}',
+        "scheduler: flight: to be called",
+        "scheduler: flight: handed out, attempt 1, key trip-9f3a-flight",
+        "flight-agent: flight: called, attempt 1, by process p1, until 2026-07-05T10:00:30.000Z",
+        'flight-agent: flight: done "FL-1"',
+        "scheduler: hotel: to be called",
+        "scheduler: hotel: handed out, attempt 2, key trip-9f3a-hotel",
+        "hotel-agent: hotel: called, attempt 2, by process p1, until 2026-07-05T10:00:30.000Z",
+        "hotel-agent: hotel: refused: full",
+        "supervisor: hotel: failed for good: refused",
+        "supervisor: the task is Compensating: hotel: refused: full",
+        "supervisor: flight: to be undone",
+        "scheduler: flight, undo cancel_flight: handed out, attempt 3, key trip-9f3a-flight-undo",
+        "flight-agent: flight, undo cancel_flight: called, attempt 3, by process p1, "
+        "until 2026-07-05T10:00:30.000Z",
+        "flight-agent: flight, undo cancel_flight: done",
+        "scheduler: the task is Compensated",
+    ]
+
+
+def test_what_a_supervisor_finds_is_told_under_its_name() -> None:
+    walk = Walk({"series": [step("hotel", PROBED)]})
+    walk.call("hotel")
+    walk.wait(6)
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    walk.call("hotel")
+    walk.commit(Probed(0, walk.attempt("hotel"), Answer.CANNOT_TELL, error="504"))
+    walk.wait(60)
+    walk.call("hotel")
+    walk.commit(Probed(0, walk.attempt("hotel"), Answer.THERE, msgspec.Raw(b'"H-1"')))
+    told = walk.story()
+    assert "supervisor: hotel: brought no answer: it may have happened" in told
+    assert (
+        "supervisor: hotel: left alone until no call can still reach the service, "
+        "not before 2026-07-05T10:00:40.000Z"
+    ) in told
+    assert "hotel-agent: hotel, probe find_hotel: the service cannot tell: 504" in told
+    assert 'hotel-agent: hotel, probe find_hotel: it is there "H-1"' in told
+
+
+def test_people_are_named_with_their_reason() -> None:
+    walk = Walk()
+    walk.commit(PauseAsked("ann", "storm"))
+    walk.commit(ResumeAsked("bob"))
+    walk.commit(RetryAsked(0, "ann", "quick"))
+    walk.commit(SkipAsked(2, "ann", "has a car"))
+    walk.commit(CancelAsked("ann", "no holiday"))
+    told = walk.story()
+    assert [line for line in told if "orders" in line] == [
+        "ann: orders: pause: storm",
+        "bob: orders: resume",
+        "ann: orders: retry flight: quick",
+        "ann: orders: skip car: has a car",
+        "ann: orders: cancel: no holiday",
+    ]
+    assert "ann: the task is Compensating: cancelled by ann: no holiday" in told
+
+
+def test_a_verdict_is_told_with_its_result() -> None:
+    walk = Walk({"series": [step("car")]})
+    walk.call("car")
+    walk.report("car", Reply.UNKNOWN)
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    walk.commit(ResolveAsked(0, Verdict.DONE, "ann", "their site shows it", (msgspec.Raw(b'"C-1"'),)))
+    assert 'ann: orders: resolve car done with the result "C-1": their site shows it' in walk.story()
+    assert walk.step("car")["result"] == "C-1"
+    fact = next(fact for fact in walk.facts() if fact["fact"] == "ResolveAsked")
+    assert (fact["who"], fact["step"], fact["verdict"], fact["result"]) == ("ann", "car", "done", "C-1")
+
+
+def test_leases_hand_backs_and_late_words() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.commit(LeaseRenewed(0, 1, 5_000))
+    walk.commit(LeaseRenewed(0, 1, 5_000, overrun=True))
+    walk.commit(HandedBack(0, 1, "its process is going down"))
+    walk.call("flight")
+    walk.report("flight", Reply.TRANSIENT, error="429", retry_after=90_000, key_read=False)
+    walk.inspect()
+    walk.wait(100)
+    walk.commit(Driven())
+    walk.commit(Reported(0, 2, Kind.DO, Reply.DONE))
+    told = walk.story()
+    assert "flight-agent: flight: still under way, lease until 2026-07-05T10:00:05.000Z" in told
+    assert any("its thread cannot be stopped" in line for line in told)
+    assert "flight-agent: flight: handed back unsent, no retry counted: its process is going down" in told
+    assert (
+        "flight-agent: flight: certainly no effect: 429; not again before 90 s have passed "
+        "(it ran without reading its key)"
+    ) in told
+    assert "flight-agent: flight: that came too late to be accepted: filed as evidence" in told
+
+
+def test_the_json_form_holds_every_fact() -> None:
+    walk = Walk(deadline=60_000)
+    walk.done("flight")
+    walk.call("hotel")
+    walk.report("hotel", Reply.TRANSIENT, error="503", retry_after=2_000)
+    facts = walk.facts()
+    assert len(facts) == sum(len(row.facts) for _, row in walk.rows)
+    assert facts[0] == {
+        "version": 1,
+        "at": "2026-07-05T10:00:00.000Z",
+        "who": "client",
+        "process": "p1",
+        "fact": "TaskSubmitted",
+        "input": {"to": "Rome"},
+        "deadline": "2026-07-05T10:01:00.000Z",
+        "tags": {},
+    }
+    by_name = {fact["fact"]: fact for fact in facts}
+    assert by_name["Offered"] | {"version": 0} == {
+        "version": 0,
+        "at": "2026-07-05T10:00:00.000Z",
+        "who": "scheduler",
+        "process": "p1",
+        "fact": "Offered",
+        "step": "hotel",
+        "kind": "do",
+        "attempt": 2,
+        "round": 1,
+        "key": "trip-9f3a-hotel",
+    }
+    assert (by_name["Moved"]["phase"], by_name["Moved"]["who"]) == ("reported", "hotel-agent")
+    assert by_name["Reported"]["retryAfterMs"] == 2_000
+    assert "result" not in by_name["Reported"]
+    done = next(fact for fact in facts if fact.get("reply") == "done")
+    assert done["result"] is None
+
+
+def test_words_for_every_phase_a_step_moves_into() -> None:
+    called = {Phase.CALLED, Phase.PROBE_CALLED, Phase.UNDO_CALLED, Phase.CHECK_CALLED}
+    assert set(MOVED) == set(Phase) - OFFERED - called
+    assert (FORWARD_OPEN | UNDO_OPEN) - OFFERED - called <= set(MOVED)
+
+
+def test_long_payloads_are_cut_in_words_only() -> None:
+    long = b'"' + b"x" * 1_000 + b'"'
+    walk = Walk(input=long)
+    assert max(map(len, walk.story())) < 300
+    assert len(walk.facts()[0]["input"]) == 1_000

@@ -1,0 +1,328 @@
+"""What `makegood why` says, for everything that can be waited for."""
+
+from makegood.core.events import (
+    Answer,
+    CancelAsked,
+    Claimed,
+    Driven,
+    HandedBack,
+    Inspected,
+    LeaseRenewed,
+    PauseAsked,
+    Probed,
+    Reply,
+    ResolveAsked,
+    SkipAsked,
+    Verdict,
+)
+from makegood.core.record import Phase
+from makegood.reading.view import summary_of
+from makegood.reading.waiting import TELLING, task_waiting, waiting_of
+from makegood.reading.why import Alive
+from tests.unit.walk import KEYED, PROBED, TOMB, Walk, step
+
+EVERYBODY = Alive(frozenset({"scheduler", "agent", "supervisor"}), frozenset({"flight-agent/reserve_flight"}))
+NOBODY = Alive(frozenset(), frozenset())
+
+
+def lines(walk: Walk, alive: Alive | None = None) -> list[str]:
+    return walk.why(alive).split("\n")
+
+
+def waits_for(walk: Walk) -> str:
+    waiting = task_waiting(walk.plan, walk.head, walk.now)
+    assert waiting is not None
+    return waiting.on
+
+
+def test_lease() -> None:
+    walk = Walk()
+    walk.call("flight")
+    assert waits_for(walk) == "lease"
+    assert lines(walk) == [
+        f"trip-9f3a is Running (plan book_trip {walk.plan.version[:12]})",
+        "  waits for  lease (flight)",
+        "  since      2026-07-05T10:00:00.000Z",
+        "  until      2026-07-05T10:00:30.000Z",
+        "  next       flight-agent reports how reserve_flight ended",
+        "flight: flight-agent has been calling reserve_flight since 2026-07-05T10:00:00.000Z (attempt 1) and "
+        "has until 2026-07-05T10:00:30.000Z. Should it fall silent, a supervisor takes over at "
+        "2026-07-05T10:00:05.000Z.",
+    ]
+
+
+def test_lease_of_a_thread_that_cannot_be_stopped() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.wait(30)
+    walk.commit(LeaseRenewed(0, walk.attempt("flight"), 5_000, overrun=True))
+    walk.wait(2)
+    assert waits_for(walk) == "lease"
+    assert "  until      2026-07-05T10:00:35.000Z" in lines(walk)
+    assert "flight-agent has been calling reserve_flight since" in walk.why()
+    assert "past its timeout, and cannot be stopped." in walk.why()
+
+
+def test_scheduler() -> None:
+    walk = Walk()
+    assert waits_for(walk) == "scheduler"
+    assert lines(walk, EVERYBODY)[1:] == [
+        "  waits for  scheduler (flight)",
+        "  since      2026-07-05T10:00:00.000Z",
+        "  next       a scheduler hands out reserve_flight",
+    ]
+    assert "No scheduler is alive on this store; start one: `makegood up APP`." in walk.why(NOBODY)
+
+
+def test_agent() -> None:
+    walk = Walk()
+    walk.commit(Driven())
+    assert waits_for(walk) == "agent"
+    missing = (
+        "No living process has flight-agent/reserve_flight. Start one: `makegood up APP`, where APP holds "
+        'Agent("flight-agent") with the action reserve_flight.'
+    )
+    assert missing in walk.why(NOBODY)
+    assert "it claims the call when it has room" in walk.why(EVERYBODY)
+    assert missing not in walk.why(EVERYBODY)
+
+
+def test_agent_that_handed_the_call_back() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.commit(HandedBack(0, walk.attempt("flight"), "input.to: Expected `int`, got `str`", 5_000))
+    assert waits_for(walk) == "agent"
+    said = (
+        "handed back: input.to: Expected `int`, got `str`. It is offered again at 2026-07-05T10:00:05.000Z."
+    )
+    assert said in walk.why()
+
+
+def test_supervisor() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.report("flight", Reply.TRANSIENT, error="503")
+    assert waits_for(walk) == "supervisor"
+    assert "  next       a supervisor finds the remedy (certainly no effect: 503)" in lines(walk)
+    assert "No supervisor is alive on this store" in walk.why(NOBODY)
+
+
+def test_supervisor_for_a_silent_agent() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.wait(6)
+    assert waits_for(walk) == "supervisor"
+    assert "a supervisor finds that flight-agent fell silent over reserve_flight" in walk.why()
+
+
+def test_backoff() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.report("flight", Reply.TRANSIENT, error="503 busy")
+    walk.inspect()
+    assert waits_for(walk) == "backoff"
+    assert lines(walk)[-1] == (
+        "flight: certainly no effect: 503 busy; reserve_flight is tried again at 2026-07-05T10:00:01.000Z "
+        "(retry 1 of 4), or now by `makegood retry trip-9f3a flight`."
+    )
+
+
+def test_backoff_past_the_pivot_has_no_end() -> None:
+    walk = Walk({"series": [step("pay", KEYED, pivot=True), step("hotel", KEYED)]})
+    walk.done("pay")
+    walk.call("hotel")
+    walk.report("hotel", Reply.TRANSIENT)
+    walk.inspect()
+    assert "(retry 1), or now" in walk.why()
+
+
+def lost_hotel() -> Walk:
+    walk = Walk({"series": [step("hotel", PROBED)]})
+    walk.call("hotel")
+    walk.report("hotel", Reply.UNKNOWN, error="connection reset")
+    walk.commit(Inspected())
+    return walk
+
+
+def test_wait_out() -> None:
+    walk = lost_hotel()
+    assert waits_for(walk) == "waitOut"
+    assert lines(walk)[-1] == (
+        "hotel: it may have happened: connection reset; nobody acts before 2026-07-05T10:00:40.000Z: no call "
+        "can still arrive then; its probe find_hotel asks whether it happened."
+    )
+
+
+def test_wait_out_of_a_service_without_a_probe() -> None:
+    walk = Walk({"series": [step("hotel", KEYED)]})
+    walk.call("hotel")
+    walk.commit(CancelAsked("ann"))
+    walk.report("hotel", Reply.UNKNOWN)
+    walk.inspect()
+    assert waits_for(walk) == "waitOut"
+    assert "no call can still arrive then; cancel_hotel undoes it, happened or not" in walk.why()
+
+
+def test_probe() -> None:
+    walk = lost_hotel()
+    walk.wait(60)
+    walk.inspect()
+    walk.call("hotel")
+    assert waits_for(walk) == "probe"
+    assert "hotel-agent has been asking the service with its probe find_hotel since" in walk.why()
+    walk.commit(Probed(0, walk.attempt("hotel"), Answer.CANNOT_TELL, error="504"))
+    assert waits_for(walk) == "probe"
+    assert "the service could not tell: 504; its probe find_hotel asks again at" in walk.why()
+
+
+def test_pause() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.commit(PauseAsked("ann", "the airline is down"))
+    assert waits_for(walk) == "pause"
+    said = walk.why()
+    assert "Paused by ann at 2026-07-05T10:00:00.000Z: the airline is down." in said
+    assert "`makegood resume trip-9f3a` lets it go on." in said
+    assert "flight: flight-agent has been calling reserve_flight" in said
+
+
+def doubtful() -> Walk:
+    walk = Walk({"series": [step("flight", TOMB), step("car")]})
+    walk.done("flight")
+    walk.call("car")
+    walk.report("car", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    return walk
+
+
+def test_person_while_the_call_may_still_arrive() -> None:
+    walk = doubtful()
+    assert walk.record()["state"] == "Running"
+    assert waits_for(walk) == "person"
+    assert "  until      2026-07-05T10:00:40.000Z" in lines(walk)
+    assert "once no call can still be on its way, the task parks and a person is asked" in walk.why()
+
+
+def test_person() -> None:
+    walk = doubtful()
+    walk.wait(60)
+    walk.inspect()
+    assert lines(walk) == [
+        f"trip-9f3a is Failed (plan book_trip {walk.plan.version[:12]})",
+        "  because    car: only a person can tell whether it happened (it may have happened: reset)",
+        "  waits for  person (car)",
+        "  since      2026-07-05T10:01:00.000Z",
+        "  next       a person says whether car happened",
+        "",
+        "In effect outside",
+        "  flight  done, key trip-9f3a-flight; undo cancel_flight",
+        "",
+        "In doubt",
+        "  car  key trip-9f3a-car: reset; car-agent declares neither keys nor a probe, so it can be "
+        "neither repeated nor asked about",
+        "",
+        'What you can do (with --why "..." the history keeps your reason)',
+        "  makegood resolve trip-9f3a car done    it happened",
+        "  makegood resolve trip-9f3a car absent  it never happened",
+        "  makegood cancel trip-9f3a              undo what was done",
+    ]
+
+
+def stuck_undo() -> Walk:
+    walk = Walk({"series": [step("flight", TOMB), step("car")]})
+    walk.done("flight")
+    walk.commit(CancelAsked("ann", "no holiday"))
+    walk.call("flight")
+    walk.report("flight", Reply.REFUSED, error="departed")
+    walk.inspect()
+    return walk
+
+
+def test_person_for_an_undo_that_cannot_be_finished() -> None:
+    said = stuck_undo().why()
+    assert "flight: its undo cancel_flight cannot be finished (refused: departed)" in said
+    assert "the task was being undone (cancelled by ann: no holiday)" in said
+    assert "  flight  done, key trip-9f3a-flight; undo cancel_flight: departed" in said
+    for act in ("resolve trip-9f3a flight kept", "resolve trip-9f3a flight left", "retry trip-9f3a flight"):
+        assert f"  makegood {act} " in said
+    assert "makegood cancel" not in said
+
+
+def test_person_for_what_was_left() -> None:
+    walk = stuck_undo()
+    walk.commit(ResolveAsked(0, Verdict.LEFT, "ann"))
+    assert waits_for(walk) == "person"
+    assert "a person says whether flight, left in effect, is undone or kept" in walk.why()
+    assert "  flight  left, key trip-9f3a-flight" in walk.why()
+
+
+def test_person_for_a_sibling_that_may_not_start() -> None:
+    walk = Walk({"parallel": [step("car"), step("flight", TOMB)]})
+    walk.commit(Driven(), Claimed(0, 1, "p1"))
+    walk.report("car", Reply.UNKNOWN)
+    walk.inspect()
+    assert walk.phase("flight") is Phase.PLANNED
+    waiting = waiting_of(walk.plan, walk.head, 1, walk.now)
+    assert waiting is not None
+    assert waiting.on == "person"
+    assert "nothing more starts" in waiting.next
+
+
+def test_everything_that_can_be_waited_for_is_tested_here() -> None:
+    tested = {name.split("_")[1] for name in globals() if name.startswith("test_")}
+    assert {on.lower().removesuffix("out") for on in TELLING} <= tested
+
+
+def test_an_act_that_waits_for_the_pivot_is_told() -> None:
+    walk = Walk({"series": [step("flight", TOMB), step("pay", KEYED, pivot=True)]})
+    walk.done("flight")
+    walk.call("pay")
+    walk.commit(CancelAsked("ann"))
+    assert "It is to be undone: cancelled by ann." in walk.why()
+    assert "Before that it must be known whether pay, its pivot, happened." in walk.why()
+
+
+def test_a_deadline_past_the_pivot_is_told() -> None:
+    walk = Walk({"series": [step("pay", KEYED, pivot=True), step("hotel", KEYED)]}, deadline=60_000)
+    walk.done("pay")
+    walk.wait(61)
+    walk.commit(Inspected())
+    assert "Its deadline was found passed at 2026-07-05T10:01:01.000Z" in walk.why()
+
+
+def test_how_a_task_completed() -> None:
+    walk = Walk({"series": [step("flight", TOMB), step("car")]})
+    walk.done("flight")
+    walk.commit(SkipAsked(1, "ann"))
+    assert lines(walk) == [
+        f"trip-9f3a is Completed (plan book_trip {walk.plan.version[:12]})",
+        "It ended at 2026-07-05T10:00:00.000Z.",
+        "",
+        "Its steps",
+        "  flight  done",
+        "  car     skipped by ann",
+    ]
+
+
+def test_how_a_task_was_compensated() -> None:
+    walk = Walk()
+    walk.done("flight")
+    walk.call("hotel")
+    walk.report("hotel", Reply.REFUSED, error="full")
+    walk.inspect()
+    walk.done("flight")
+    assert lines(walk)[1:] == [
+        "  because    hotel: refused: full",
+        "It ended at 2026-07-05T10:00:00.000Z.",
+        "",
+        "Its steps",
+        "  flight  undone",
+        "  hotel   refused: full",
+        "  car     never called",
+    ]
+
+
+def test_lists_say_it_from_the_head_alone() -> None:
+    summary = summary_of(doubtful().plan, "trip-9f3a", doubtful().head, doubtful().now)
+    assert summary["waiting"]["for"] == "person"
+    assert summary["waiting"]["step"] == "car"
