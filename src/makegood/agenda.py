@@ -5,6 +5,7 @@ import heapq
 import itertools
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from makegood.core.plan import Millis
 from makegood.errors import StoreError
@@ -50,11 +51,20 @@ class Agenda:
             self._arm()
 
 
-async def every(seconds: float, rounds: Callable[[], Awaitable[None]], what: str) -> None:
-    """Make a room's rounds for ever, on its own clock; trouble with the store only costs a round."""
+async def every(
+    seconds: float, rounds: Callable[[], Awaitable[None]], what: str, *, sooner: asyncio.Event | None = None
+) -> None:
+    """Make a room's rounds for ever, on its own clock, or `sooner` when that is set.
+
+    Trouble with the store only costs a round.
+    """
+    sooner = sooner or asyncio.Event()
     while True:
+        sooner.clear()
         try:
             await rounds()
         except StoreError as error:
             log.warning("%s: these rounds failed, the next come in %g s: %s", what, seconds, error)
-        await asyncio.sleep(seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await sooner.wait()

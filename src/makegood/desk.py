@@ -295,7 +295,9 @@ class Desk:
         if self.rooms.agents is not None:
             for claim in self.rooms.agents.claims(decision.draft):
                 decision.claims.append(claim)
-                machine.fold(decision.draft, claim)
+                if not machine.fold(decision.draft, claim):  # the core may know better than to start it
+                    decision.claims.pop()
+                    self.rooms.release([claim])
 
     def _conclude(self, decision: Decision) -> None:
         draft, entry = decision.draft, decision.entry

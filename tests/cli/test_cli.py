@@ -70,14 +70,16 @@ def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> N
 
     refused = up.run("resolve", "trip-3", "reserve_car", "done")
     assert refused.code == 1
-    assert "give it with the verdict" in refused.err
+    assert "give its result (CLI: --result JSON)" in refused.err
     resolved = up.ok(
         "resolve", "trip-3", "reserve_car", "done", "--result", '"C-9"', "--by", "bob", "--why", "seen"
     )
     assert resolved == "trip-3: resolved reserve_car as done\n"
     watched = up.run("watch", "trip-3")
     assert watched.code == 0
-    assert 'bob               orders: resolve reserve_car done with the result "C-9": seen' in watched.out
+    words = 'bob +resolves reserve_car as done: it happened, with the result "C-9": seen'
+    assert re.search(words, watched.out)
+    assert re.search(r"reserve_car +Completed +0 +NotStarted +bob says: it happened", up.ok("show", "trip-3"))
     assert record(up, "trip-3")["output"] == "C-9"
     assert record(up, "trip-3")["steps"][0]["settledBy"] == "bob"
 
@@ -94,6 +96,10 @@ def test_submitting_without_anyone_up_is_said(shell: Shell) -> None:
     assert said.code == 30
     assert "no process is up on this store" in said.err
     assert shell.run("watch", "trip-1", "--timeout", "0").code == 30
+    assert shell.ok("cancel", "trip-1")
+    assert shell.run("watch", "trip-1").code == 10
+    ended = submit(shell, "trip-1", "--wait")
+    assert (ended.code, "no process is up" in ended.err) == (10, False)
 
 
 # --- looking
@@ -108,7 +114,8 @@ def test_show_json_is_the_document(up: Shell) -> None:
     assert document["steps"][0]["result"] == "trip-5-reserve_flight:ann"
     shown = up.ok("show", "trip-5")
     assert "state        Completed" in shown
-    assert re.search(r"reserve_car +car-agent +Completed +done +0 +NotStarted +C-1", shown)
+    assert "tags         customer=7" in shown
+    assert re.search(r"reserve_car +Completed +0 +NotStarted +C-1", shown)
 
 
 def test_list_shows_and_filters(up: Shell) -> None:
@@ -131,7 +138,9 @@ def test_history_in_words_and_as_facts(up: Shell) -> None:
     submit(up, "trip-7", "--wait", car="refused")
     words = up.ok("history", "trip-7").splitlines()
     assert words[0].split() == ["WHEN", "WHO", "WHAT"]
-    assert re.search(r'Z +client +submitted: plan book_trip, input {"who":"ann","car":"refused"', words[1])
+    assert re.fullmatch(r" +\d{4}-\d\d-\d\d, times in \S+", words[1])
+    submitted = r'\d\d:\d\d:\d\d  client +submitted: plan book_trip, input {"who":"ann","car":"refused"'
+    assert re.match(submitted, words[2])
     assert words[-1].endswith("scheduler     the task is Compensated")
     facts = json.loads(up.ok("history", "trip-7", "--json"))
     assert facts[0]["fact"] == "TaskSubmitted"
@@ -157,10 +166,26 @@ def test_why_json(up: Shell) -> None:
 def test_watch_all_prints_changes_until_it_is_interrupted(up: Shell) -> None:
     submit(up, "trip-10", "--wait", car="lost")
     with up.started("watch") as watching:
-        assert "person (reserve_car)" in watching.line("trip-10  Failed")
+        head = watching.line("CHANGED")
+        assert head.split() == ["CHANGED", "ID", "STATE", "PLAN", "WAITS", "FOR", "OR", "BECAUSE"]
+        failed = watching.line("trip-10  Failed")
+        assert re.match(r"\d\d-\d\d \d\d:\d\d:\d\d  trip-10 ", failed)
+        assert failed.index("a person (reserve_car)") == head.index("WAITS")
         up.ok("resolve", "trip-10", "reserve_car", "done")
         assert watching.line("trip-10  Completed")
         assert watching.end(signal.SIGINT) == 0
+
+
+def test_what_is_parked_reads_well_on_80_columns(up: Shell) -> None:
+    submit(up, "trip-11", "--wait", car="lost")
+    for command in ("show", "history", "why"):
+        shown = up.on_a_terminal(command, "trip-11", COLUMNS="80", NO_COLOR="1")
+        plain = re.sub(r"\x1b\[\d*m", "", shown).replace("\r", "").splitlines()
+        assert max(map(len, plain)) <= 80
+    shown = up.ok("show", "trip-11")
+    assert "Running, in doubt" in shown
+    assert re.search(r"waiting +a person \(reserve_car\), since \S+Z: a person says whether", shown)
+    assert "acts         resolve reserve_car done|absent, cancel" in shown
 
 
 def test_watch_of_one_task_ends_with_130_when_interrupted(shell: Shell) -> None:

@@ -226,8 +226,8 @@ MUTANTS = (
     Mutant(
         "a person is believed while the call may still land",
         "acts.py",
-        '    if draft.head.open[event.step].due > 0:\n        raise ActRefused(f"{where}: its last call',
-        '    if False:\n        raise ActRefused(f"{where}: its last call',
+        "    until = draft.head.open[event.step].due\n    if until > 0:",
+        "    until = draft.head.open[event.step].due\n    if until < 0:",
         ACTS + "absent_is_not_believed_while_the_call_may_be_on_its_way",
     ),
     Mutant(

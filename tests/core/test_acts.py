@@ -17,6 +17,7 @@ from makegood.core.events import (
     Verdict,
 )
 from makegood.core.record import Phase, TaskState
+from makegood.core.words import STANDING
 from makegood.errors import ActRefused
 from tests.core.plans import BARE, KEYED, LIFE, PIVOT, PROBED, READS, TOMB, parallel, series, step
 from tests.core.scripts import SEVEN, Bench
@@ -176,13 +177,13 @@ def test_what_is_in_doubt_is_tried_again_only_where_that_is_safe() -> None:
 
 def test_nothing_is_tried_again_while_its_last_call_may_be_on_its_way() -> None:
     bench = Bench(step("a", BARE)).ends("a", Reply.UNKNOWN)
-    refused(bench, RetryAsked(0, "ann"), "its last call may still be on its way; try again when that is over")
+    refused(bench, RetryAsked(0, "ann"), r"its last call may still be on its way until \S+Z; ask again then")
 
 
 def test_a_retry_of_what_needs_none_is_refused() -> None:
     bench = Bench(series(A, B)).call("a")
-    refused(bench, RetryAsked(0, "ann"), "step a: it is CALLED: there is nothing to try again")
-    refused(bench, RetryAsked(1, "ann"), "step b: it is IDLE")
+    refused(bench, RetryAsked(0, "ann"), "step a: it is under way: there is nothing to try again")
+    refused(bench, RetryAsked(1, "ann"), "step b: it has not begun")
 
 
 def test_a_refused_undo_is_tried_again_under_a_new_key() -> None:
@@ -259,10 +260,10 @@ def test_a_skipped_step_is_not_undone() -> None:
 
 
 def test_a_step_that_runs_or_is_in_doubt_is_not_skipped() -> None:
-    words = "only a step that certainly had no effect may be skipped"
-    refused(Bench(A).call("a"), skip(0), f"step a is CALLED: {words}")
-    refused(in_doubt(), skip(0), f"step a is DOUBT: {words}")
-    refused(Bench(A).ends("a", Reply.UNKNOWN), skip(0), f"step a is PLANNED: {words}")
+    words = "only what certainly had no effect may be skipped"
+    refused(Bench(A).call("a"), skip(0), f"step a is under way: {words}")
+    refused(in_doubt(), skip(0), f"step a is in doubt: {words}")
+    refused(Bench(A).ends("a", Reply.UNKNOWN), skip(0), f"step a is about to be called: {words}")
 
 
 def test_a_pivot_and_the_way_back_are_not_skipped() -> None:
@@ -272,7 +273,7 @@ def test_a_pivot_and_the_way_back_are_not_skipped() -> None:
 
 def test_a_result_that_is_used_later_must_be_given() -> None:
     body = series(A, step("b", KEYED, args={"x": {"$ref": "a"}}))
-    refused(Bench(body), skip(0), "a later step uses its result; give one with the skip")
+    refused(Bench(body), skip(0), r"a later step uses its result; give its result \(CLI: --result JSON\)")
     bench = Bench(body)
     bench.tell(skip(0, result=True))
     assert bench.phase("a") is Phase.SKIPPED
@@ -294,16 +295,18 @@ def test_a_doubt_is_settled_as_done_or_absent() -> None:
 
 def test_done_with_a_result_that_is_used_needs_the_result() -> None:
     bench = Bench(step("a", BARE), output={"$ref": "a"}).ends("a", Reply.UNKNOWN).wait_out()
-    refused(bench, resolve(0, Verdict.DONE), "a later step uses its result; give it with the verdict")
+    refused(
+        bench,
+        resolve(0, Verdict.DONE),
+        r"a later step uses its result; give its result \(CLI: --result JSON\)",
+    )
     bench.tell(resolve(0, Verdict.DONE, result=True))
     assert bench.state is TaskState.COMPLETED
 
 
 def test_absent_is_not_believed_while_the_call_may_be_on_its_way() -> None:
     bench = Bench(step("a", BARE)).ends("a", Reply.UNKNOWN).wait(LIFE - 1)
-    refused(
-        bench, resolve(0, Verdict.ABSENT), "its last call may still be on its way; ask again when that is"
-    )
+    refused(bench, resolve(0, Verdict.ABSENT), r"its last call may still be on its way until \S+Z; ask")
     bench.tell(resolve(0, Verdict.DONE))
     assert bench.state is TaskState.COMPLETED
 
@@ -368,7 +371,7 @@ def test_a_stuck_undo_is_undone_kept_or_left() -> None:
 def test_what_an_undo_on_its_way_may_still_take_is_neither_kept_nor_left() -> None:
     for verdict in (Verdict.KEPT, Verdict.LEFT):
         bench = stuck(Reply.UNKNOWN, BARE)
-        refused(bench, resolve(0, verdict), "its undo may still be on its way; ask again when that is over")
+        refused(bench, resolve(0, verdict), r"its undo may still be on its way until \S+Z; ask again then")
     bench = stuck(Reply.UNKNOWN, BARE)
     bench.tell(resolve(0, Verdict.UNDONE))
     assert bench.state is TaskState.COMPENSATED
@@ -376,14 +379,14 @@ def test_what_an_undo_on_its_way_may_still_take_is_neither_kept_nor_left() -> No
 
 def test_a_failed_step_after_the_pivot_is_settled_as_done_by_hand() -> None:
     bench = Bench(PIVOTED).done("a", "p").ends("b", Reply.REFUSED)
-    refused(bench, resolve(2, Verdict.KEPT), "step b is REFUSED: it does not wait for a person's word")
+    refused(bench, resolve(2, Verdict.KEPT), "step b was refused: it does not wait for a person's word")
     bench.tell(resolve(2, Verdict.DONE))
     assert bench.state is TaskState.COMPLETED
 
 
 def test_what_waits_for_nobody_is_not_resolved() -> None:
     refused(Bench(series(A, B)).call("a"), resolve(0, Verdict.DONE), "it does not wait for a person's word")
-    refused(Bench(series(A, B)).done("a"), resolve(0, Verdict.ABSENT), "step a is DONE")
+    refused(Bench(series(A, B)).done("a"), resolve(0, Verdict.ABSENT), "step a is done")
 
 
 def test_resolving_one_of_two_parks_again() -> None:
@@ -400,4 +403,10 @@ def test_resolving_one_of_two_parks_again() -> None:
 
 def test_a_tombstone_is_no_reason_to_resolve() -> None:
     bench = Bench(step("a", TOMB)).ends("a", Reply.UNKNOWN)
-    refused(bench, resolve(0, Verdict.DONE), "step a is PLANNED: it does not wait for a person's word")
+    refused(
+        bench, resolve(0, Verdict.DONE), "step a is about to be called: it does not wait for a person's word"
+    )
+
+
+def test_there_are_words_for_every_phase() -> None:
+    assert set(STANDING) == set(Phase)

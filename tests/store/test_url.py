@@ -32,7 +32,7 @@ def test_memory_is_a_store_of_its_own_each_time() -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("postgresql://user:secret@host/db", "postgresql: stores are not in this version"),
+        ("postgresql://user:secret@host/db", "^postgresql stores are not in this version"),
         ("mysql://user:secret@host/db", "mysql: names no store; .*sqlite:///relative.db"),
         ("trips.db", "trips.db names no store"),
         ("", "names no store"),

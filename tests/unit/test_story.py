@@ -5,6 +5,7 @@ import msgspec
 from makegood.core.events import (
     Answer,
     CancelAsked,
+    Claimed,
     Driven,
     HandedBack,
     LeaseRenewed,
@@ -19,7 +20,8 @@ from makegood.core.events import (
     Verdict,
 )
 from makegood.core.record import FORWARD_OPEN, OFFERED, UNDO_OPEN, Kind, Phase
-from makegood.reading.story import MOVED
+from makegood.reading.phrases import MOVED
+from makegood.reading.story import Teller, story
 from tests.unit.walk import KEYED, PROBED, TOMB, Walk, step
 
 
@@ -32,22 +34,34 @@ def test_a_trip_that_was_undone_reads_as_it_went() -> None:
     walk.done("flight")
     assert walk.story() == [
         'client: submitted: plan book_trip, input {"to":"Rome"}',
-        "scheduler: flight: to be called",
-        "scheduler: flight: handed out, attempt 1, key trip-9f3a-flight",
-        "flight-agent: flight: called, attempt 1, by process p1, until 2026-07-05T10:00:30.000Z",
+        "scheduler: flight: handed out, key trip-9f3a-flight",
+        "flight-agent: flight: called, by process p1",
         'flight-agent: flight: done "FL-1"',
-        "scheduler: hotel: to be called",
-        "scheduler: hotel: handed out, attempt 2, key trip-9f3a-hotel",
-        "hotel-agent: hotel: called, attempt 2, by process p1, until 2026-07-05T10:00:30.000Z",
+        "scheduler: hotel: handed out, key trip-9f3a-hotel",
+        "hotel-agent: hotel: called",
         "hotel-agent: hotel: refused: full",
         "supervisor: hotel: failed for good: refused",
         "supervisor: the task is Compensating: hotel: refused: full",
         "supervisor: flight: to be undone",
-        "scheduler: flight, undo cancel_flight: handed out, attempt 3, key trip-9f3a-flight-undo",
-        "flight-agent: flight, undo cancel_flight: called, attempt 3, by process p1, "
-        "until 2026-07-05T10:00:30.000Z",
-        "flight-agent: flight, undo cancel_flight: done",
+        "scheduler: undo of flight: handed out, key trip-9f3a-flight-undo",
+        "flight-agent: undo of flight: called",
+        "flight-agent: undo of flight: done",
         "scheduler: the task is Compensated",
+    ]
+
+
+def test_a_call_that_is_claimed_as_it_is_handed_out_is_one_line() -> None:
+    walk = Walk({"series": [step("flight", TOMB)]})
+    walk.commit(Driven(), Claimed(0, 1, "p1"))
+    walk.report("flight", Reply.TRANSIENT, error="503")
+    walk.inspect()
+    walk.wait(1)
+    walk.commit(Driven(), Claimed(0, 2, "p2"))
+    assert walk.story()[1:] == [
+        "flight-agent: flight: called, key trip-9f3a-flight, by process p1",
+        "flight-agent: flight: certainly no effect: 503",
+        "supervisor: flight: to be called again, in 1 s",
+        "flight-agent: flight: called again, try 2, by process p2",
     ]
 
 
@@ -65,12 +79,9 @@ def test_what_a_supervisor_finds_is_told_under_its_name() -> None:
     walk.commit(Probed(0, walk.attempt("hotel"), Answer.THERE, msgspec.Raw(b'"H-1"')))
     told = walk.story()
     assert "supervisor: hotel: brought no answer: it may have happened" in told
-    assert (
-        "supervisor: hotel: left alone until no call can still reach the service, "
-        "not before 2026-07-05T10:00:40.000Z"
-    ) in told
-    assert "hotel-agent: hotel, probe find_hotel: the service cannot tell: 504" in told
-    assert 'hotel-agent: hotel, probe find_hotel: it is there "H-1"' in told
+    assert "supervisor: hotel: left alone until no call can still reach the service, for 34 s" in told
+    assert "hotel-agent: probe of hotel: the service cannot tell: 504" in told
+    assert 'hotel-agent: probe of hotel: it is there "H-1"' in told
 
 
 def test_people_are_named_with_their_reason() -> None:
@@ -99,7 +110,13 @@ def test_a_verdict_is_told_with_its_result() -> None:
     walk.wait(60)
     walk.inspect()
     walk.commit(ResolveAsked(0, Verdict.DONE, "ann", "their site shows it", (msgspec.Raw(b'"C-1"'),)))
-    assert 'ann: orders: resolve car done with the result "C-1": their site shows it' in walk.story()
+    told = walk.story()
+    assert 'ann: resolves car as done: it happened, with the result "C-1": their site shows it' in told
+    assert (
+        "supervisor: car: only a person can tell whether it happened; a call may still arrive for 40 s"
+        in told
+    )
+    assert "supervisor: car: no call can still reach the service: a person is asked" in told
     assert walk.step("car")["result"] == "C-1"
     fact = next(fact for fact in walk.facts() if fact["fact"] == "ResolveAsked")
     assert (fact["who"], fact["step"], fact["verdict"], fact["result"]) == ("ann", "car", "done", "C-1")
@@ -108,24 +125,58 @@ def test_a_verdict_is_told_with_its_result() -> None:
 def test_leases_hand_backs_and_late_words() -> None:
     walk = Walk()
     walk.call("flight")
-    walk.commit(LeaseRenewed(0, 1, 5_000))
-    walk.commit(LeaseRenewed(0, 1, 5_000, overrun=True))
     walk.commit(HandedBack(0, 1, "its process is going down"))
     walk.call("flight")
+    walk.commit(LeaseRenewed(0, 2, 5_000))
+    walk.commit(LeaseRenewed(0, 2, 5_000, overrun=True))
     walk.report("flight", Reply.TRANSIENT, error="429", retry_after=90_000, key_read=False)
     walk.inspect()
     walk.wait(100)
     walk.commit(Driven())
     walk.commit(Reported(0, 2, Kind.DO, Reply.DONE))
     told = walk.story()
-    assert "flight-agent: flight: still under way, lease until 2026-07-05T10:00:05.000Z" in told
+    assert "flight-agent: flight: still under way" in told
     assert any("its thread cannot be stopped" in line for line in told)
-    assert "flight-agent: flight: handed back unsent, no retry counted: its process is going down" in told
+    assert (
+        "flight-agent: flight: claimed, then handed back unsent, no retry counted: its process is going down"
+    ) in told
+    assert told.count("scheduler: flight: handed out, key trip-9f3a-flight") == 1
+    assert told.count("flight-agent: flight: called, by process p1") == 1
     assert (
         "flight-agent: flight: certainly no effect: 429; not again before 90 s have passed "
         "(it ran without reading its key)"
     ) in told
     assert "flight-agent: flight: that came too late to be accepted: filed as evidence" in told
+
+
+def test_nothing_is_told_twice_in_a_row() -> None:
+    walk = Walk()
+    for _ in range(3):
+        walk.call("flight")
+        walk.commit(HandedBack(0, walk.attempt("flight"), "input.to: unreadable", 5_000))
+        walk.wait(5)
+    walk.call("flight")
+    for _ in range(3):
+        walk.commit(LeaseRenewed(0, walk.attempt("flight"), 5_000))
+    assert walk.story()[1:] == [
+        "flight-agent: flight: claimed, then handed back unsent, no retry counted: input.to: unreadable",
+        "scheduler: flight: handed out, key trip-9f3a-flight",
+        "flight-agent: flight: called, by process p1",
+        "flight-agent: flight: still under way",
+    ]
+    assert sum(fact["fact"] == "HandedBack" for fact in walk.facts()) == 3
+
+
+def test_told_row_by_row_it_is_the_same_story() -> None:
+    walk = Walk({"series": [step("flight", TOMB), step("hotel", KEYED)]})
+    walk.done("flight")
+    walk.call("hotel")
+    walk.report("hotel", Reply.REFUSED, error="full")
+    walk.inspect()
+    walk.done("flight")
+    teller = Teller(walk.plan)
+    told = [line for row in walk.rows for line in teller.tell([row])]
+    assert told == story(walk.plan, walk.rows)
 
 
 def test_the_json_form_holds_every_fact() -> None:

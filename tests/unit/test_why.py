@@ -17,7 +17,7 @@ from makegood.core.events import (
 )
 from makegood.core.record import Phase
 from makegood.reading.view import summary_of
-from makegood.reading.waiting import TELLING, task_waiting, waiting_of
+from makegood.reading.waiting import TELLING, task_waiting, waited_for, waiting_of, waiting_sentence
 from makegood.reading.why import Alive
 from tests.unit.walk import KEYED, PROBED, TOMB, Walk, step
 
@@ -41,11 +41,11 @@ def test_lease() -> None:
     assert waits_for(walk) == "lease"
     assert lines(walk) == [
         f"trip-9f3a is Running (plan book_trip {walk.plan.version[:12]})",
-        "  waits for  lease (flight)",
+        "  waits for  a call under way (flight)",
         "  since      2026-07-05T10:00:00.000Z",
         "  until      2026-07-05T10:00:30.000Z",
         "  next       flight-agent reports how reserve_flight ended",
-        "flight: flight-agent has been calling reserve_flight since 2026-07-05T10:00:00.000Z (attempt 1) and "
+        "flight: flight-agent has been calling reserve_flight since 2026-07-05T10:00:00.000Z and "
         "has until 2026-07-05T10:00:30.000Z. Should it fall silent, a supervisor takes over at "
         "2026-07-05T10:00:05.000Z.",
     ]
@@ -67,7 +67,7 @@ def test_scheduler() -> None:
     walk = Walk()
     assert waits_for(walk) == "scheduler"
     assert lines(walk, EVERYBODY)[1:] == [
-        "  waits for  scheduler (flight)",
+        "  waits for  a scheduler (flight)",
         "  since      2026-07-05T10:00:00.000Z",
         "  next       a scheduler hands out reserve_flight",
     ]
@@ -92,10 +92,30 @@ def test_agent_that_handed_the_call_back() -> None:
     walk.call("flight")
     walk.commit(HandedBack(0, walk.attempt("flight"), "input.to: Expected `int`, got `str`", 5_000))
     assert waits_for(walk) == "agent"
-    said = (
-        "handed back: input.to: Expected `int`, got `str`. It is offered again at 2026-07-05T10:00:05.000Z."
-    )
-    assert said in walk.why()
+    assert lines(walk)[5:] == [
+        "flight: flight-agent handed reserve_flight back unsent: input.to: Expected `int`, got `str`. No "
+        "retry is counted; it is offered again at 2026-07-05T10:00:05.000Z. Deploy a flight-agent that can "
+        "read it, or undo the task.",
+        "",
+        'What you can do (with --why "..." the history keeps your reason)',
+        "  makegood cancel trip-9f3a  undo what was done",
+    ]
+    walk.wait(5)
+    assert waits_for(walk) == "scheduler"
+    assert "handed reserve_flight back unsent: input.to" in walk.why()
+    assert "it is offered again now" in walk.why()
+    walk.commit(Driven())
+    assert "back unsent" not in walk.why()
+
+
+def test_agent_that_cannot_read_what_it_is_to_undo() -> None:
+    walk = Walk()
+    walk.done("flight")
+    walk.commit(CancelAsked("ann"))
+    walk.call("flight")
+    walk.commit(HandedBack(0, walk.attempt("flight"), "result: Expected `int`", 5_000))
+    assert "flight-agent handed its undo cancel_flight back unsent: result: Expected `int`" in walk.why()
+    assert "makegood cancel" not in walk.why()
 
 
 def test_supervisor() -> None:
@@ -195,12 +215,44 @@ def doubtful() -> Walk:
     return walk
 
 
-def test_person_while_the_call_may_still_arrive() -> None:
+def test_wait_out_before_a_person_is_asked() -> None:
     walk = doubtful()
     assert walk.record()["state"] == "Running"
-    assert waits_for(walk) == "person"
-    assert "  until      2026-07-05T10:00:40.000Z" in lines(walk)
-    assert "once no call can still be on its way, the task parks and a person is asked" in walk.why()
+    assert walk.record()["waiting"] == {
+        "for": "waitOut",
+        "step": "car",
+        "since": "2026-07-05T10:00:00.000Z",
+        "until": "2026-07-05T10:00:40.000Z",
+        "next": "no call can still arrive then; a person is asked whether car happened",
+    }
+
+
+def test_wait_out_that_only_a_process_which_saw_it_pass_may_end() -> None:
+    for walk, call, after in (
+        (doubtful(), "reset", "a person is asked whether car happened"),
+        (lost_hotel(), "connection reset", "its probe find_hotel asks whether it happened"),
+    ):
+        walk.wait(41)
+        waiting = task_waiting(walk.plan, walk.head, walk.now)
+        assert waiting is not None
+        assert (waiting.on, waiting.until) == ("waitOut", 0)
+        assert waiting.next == (
+            "a supervisor sees that no call can still arrive (one that has just started waits the whole 40 s "
+            f"itself); {after}"
+        )
+        assert lines(walk)[-1].endswith(f": it may have happened: {call}; {waiting.next}.")
+
+
+def test_wait_out_of_an_undo_before_a_person_is_asked() -> None:
+    walk = Walk({"series": [step("car"), step("flight", TOMB)]})
+    walk.done("car")
+    walk.commit(CancelAsked("ann"))
+    walk.call("car")
+    walk.report("car", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    assert walk.phase("car") is Phase.UNDO_STUCK
+    assert waits_for(walk) == "waitOut"
+    assert "a person is asked what became of car: its undo cancel_car cannot be finished" in walk.why()
 
 
 def test_person() -> None:
@@ -210,7 +262,7 @@ def test_person() -> None:
     assert lines(walk) == [
         f"trip-9f3a is Failed (plan book_trip {walk.plan.version[:12]})",
         "  because    car: only a person can tell whether it happened (it may have happened: reset)",
-        "  waits for  person (car)",
+        "  waits for  a person (car)",
         "  since      2026-07-05T10:01:00.000Z",
         "  next       a person says whether car happened",
         "",
@@ -257,15 +309,20 @@ def test_person_for_what_was_left() -> None:
 
 
 def test_person_for_a_sibling_that_may_not_start() -> None:
+    """Nobody can be asked before no call can still arrive: the sibling, too, waits for that first."""
     walk = Walk({"parallel": [step("car"), step("flight", TOMB)]})
     walk.commit(Driven(), Claimed(0, 1, "p1"))
     walk.report("car", Reply.UNKNOWN)
     walk.inspect()
     assert walk.phase("flight") is Phase.PLANNED
-    waiting = waiting_of(walk.plan, walk.head, 1, walk.now)
-    assert waiting is not None
-    assert waiting.on == "person"
-    assert "nothing more starts" in waiting.next
+    for seconds, expected in ((0, "waitOut"), (41, "waitOut"), (0, "person")):
+        walk.wait(seconds)
+        waiting = waiting_of(walk.plan, walk.head, 1, walk.now)
+        assert waiting is not None
+        assert (waiting.on, waits_for(walk)) == (expected, expected)
+        assert "nothing more starts" in waiting.next
+        if seconds:
+            walk.inspect()
 
 
 def test_everything_that_can_be_waited_for_is_tested_here() -> None:
@@ -322,7 +379,27 @@ def test_how_a_task_was_compensated() -> None:
     ]
 
 
+def test_what_a_person_said_stands_as_they_said_it() -> None:
+    walk = stuck_undo()
+    walk.commit(ResolveAsked(0, Verdict.ABSENT, "ann", "asked them"))
+    assert "  flight  it never happened, says ann" in lines(walk)
+    assert walk.step("flight")["outcome"] == "undone"
+    assert (walk.step("flight")["settledBy"], walk.step("flight")["settledAs"]) == ("ann", "absent")
+
+
 def test_lists_say_it_from_the_head_alone() -> None:
-    summary = summary_of(doubtful().plan, "trip-9f3a", doubtful().head, doubtful().now)
+    walk = doubtful()
+    walk.wait(60)
+    walk.inspect()
+    summary = summary_of(walk.plan, "trip-9f3a", walk.head, walk.now)
     assert summary["waiting"]["for"] == "person"
     assert summary["waiting"]["step"] == "car"
+
+
+def test_a_waiting_in_words() -> None:
+    waiting = doubtful().record()["waiting"]
+    assert waited_for(waiting) == "a lost call to die (car)"
+    assert waiting_sentence(waiting) == (
+        "a lost call to die (car), since 2026-07-05T10:00:00.000Z, until 2026-07-05T10:00:40.000Z: no call "
+        "can still arrive then; a person is asked whether car happened"
+    )

@@ -12,16 +12,15 @@ _current: ContextVar["Call"] = ContextVar("makegood_call")
 class Call:
     """The current call. Times are seconds; `task_id`, `step`, `kind` and `attempt` name it.
 
-    `do_key` is the key of the do-call (in an undo: of what is undone); `result_known` is False in an undo
-    whose first argument is None because nobody knows the result.
+    `result_known` is False in an undo whose first argument is None because nobody knows the result.
     """
 
     __slots__ = (
+        "_do_key",
         "_key",
         "_left",
         "attempt",
         "cancelled",
-        "do_key",
         "key_read",
         "kind",
         "result_known",
@@ -45,7 +44,7 @@ class Call:
         self.step = step
         self.kind = kind
         self.attempt = attempt
-        self.do_key = do_key
+        self._do_key = do_key
         self.result_known = result_known
         self.cancelled = False
         """The task is being undone: a long action may stop early and raise."""
@@ -61,6 +60,15 @@ class Call:
         """
         self.key_read = True
         return self._key
+
+    @property
+    def do_key(self) -> str:
+        """The key of the do-call: what an undo undoes, or a probe asks about.
+
+        An undo that tells its service this key names its one effect as surely as by its own.
+        """
+        self.key_read = True
+        return self._do_key
 
     @property
     def headers(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 from makegood.agenda import every
 from makegood.agents.call import Call, enter
 from makegood.agents.work import Work
-from makegood.authoring.action import Action
+from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
 from makegood.core.draft import Draft
 from makegood.core.events import Claimed, Event, LeaseRenewed
@@ -19,7 +19,7 @@ from makegood.core.plan import StepPlan
 from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase, decode_head
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
-from makegood.errors import PayloadError
+from makegood.errors import CallOutcome, PayloadError
 from makegood.rooms import Entry
 
 log = logging.getLogger("makegood.agents")
@@ -30,6 +30,8 @@ THREAD_NAME = "makegood-call"
 """How the names of threads that make calls begin."""
 GOING_DOWN = "its process is going down"
 NO_THREAD = "too late to send: no thread was free in time"
+CLIENTS = frozenset(("http", "httpx", "ssl", "urllib"))
+"""Libraries whose exceptions are news of a service, not faults in the user's code."""
 OVERRUN_CHECK = 0.2
 """Seconds after its timeout in which an async action must have ended; then its lease is kept for it."""
 
@@ -82,7 +84,9 @@ class Runner:
             (agent.name, name): action for agent in agents for name, action in agent.actions.items()
         }
         self._flights: dict[tuple[str, int], Flight] = {}
-        self._reserved = 0
+        self._reserved = self._in_threads = 0
+        self._passed_by = False
+        self._slot_free = asyncio.Event()
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix=THREAD_NAME)
         self._draining = False
 
@@ -98,23 +102,31 @@ class Runner:
         taken: list[Claimed] = []
         for step, opened in draft.head.open.items():
             if draft.marks[step] in OFFERED:
-                action = self._able(draft.step(step), KIND_OF[draft.phase(step)])
-                if action is not None and self._free():
+                function = self._able(draft.step(step), KIND_OF[draft.phase(step)])
+                if function is not None and self._free(function):
                     self._reserved += 1
                     taken.append(Claimed(step, opened.attempt, self._desk.member_id))
         return taken
 
-    def _able(self, step: StepPlan, kind: Kind) -> Action | None:
-        """The action, if this process has it and the function that this kind of call needs."""
+    def _able(self, step: StepPlan, kind: Kind) -> Function | None:
+        """The function that this kind of call needs, if this process has the action and the function."""
         action = self._actions.get((step.agent, step.action))
         if action is None or self._draining:
             return None
         function = {Kind.DO: action.do, Kind.UNDO: action.undo, Kind.PROBE: action.probe}[kind]
         named = {Kind.DO: step.action, Kind.UNDO: step.undo, Kind.PROBE: step.probe}[kind]
         fits = function is not None and (kind is Kind.DO or function.name == named)
-        return action if fits else None
+        return function if fits else None
 
-    def _free(self) -> bool:
+    def _free(self, function: Function) -> bool:
+        """Whether there is a slot for a call; one that is passed by is looked for as soon as there is."""
+        room = self._slots_left()
+        if not function.is_async:
+            room = room and self._in_threads + self._reserved < THREADS_MAX
+        self._passed_by |= not room
+        return room
+
+    def _slots_left(self) -> bool:
         return len(self._flights) + self._reserved < CALLS_MAX
 
     def release(self, claims: Sequence[Claimed]) -> None:
@@ -146,6 +158,7 @@ class Runner:
     def _take_off(self, work: Work, asked: float) -> None:
         flight = Flight(work, asked, threaded=not work.function.is_async)
         self._flights[work.entry.task_id, work.attempt] = flight
+        self._in_threads += flight.threaded
         flight.task = asyncio.create_task(self._fly(flight), name=work.name)
 
     async def _fly(self, flight: Flight) -> None:
@@ -154,13 +167,28 @@ class Runner:
         try:
             fact = await self._outcome(flight)
         except BaseException as error:  # the user's code may raise anything, SystemExit included
-            log.debug("%s", work.name, exc_info=error)
+            self._say(work, error)
             fact = flight.instead or work.raised(_named(error, work), flight.call)
         finally:
             if flight.timer is not None:
                 flight.timer.cancel()
-            del self._flights[work.entry.task_id, work.attempt]
+            self._landed(flight)
         self._desk.post(work.entry.task_id, fact)
+
+    def _say(self, work: Work, error: BaseException) -> None:
+        """What the user's code raised goes into the log; with its traceback where it looks like a fault."""
+        expected = isinstance(error, CallOutcome | OSError | asyncio.CancelledError)
+        expected = expected or type(error).__module__.partition(".")[0] in CLIENTS
+        level = logging.DEBUG if expected else logging.WARNING
+        log.log(level, "%s: it raised %s", work.name, type(error).__name__, exc_info=error)
+
+    def _landed(self, flight: Flight) -> None:
+        """Its slot is free; look at once for a call that was passed by for want of one."""
+        del self._flights[flight.work.entry.task_id, flight.work.attempt]
+        self._in_threads -= flight.threaded
+        if self._passed_by:
+            self._passed_by = False
+            self._slot_free.set()
 
     async def _outcome(self, flight: Flight) -> Event:
         work, monotonic = flight.work, self._desk.clock.monotonic
@@ -251,14 +279,15 @@ class Runner:
         try:
             await asyncio.gather(
                 every(LEASE / 10_000, self._renew_leases, "agents: leases"),
-                every(self._period, self._rounds, "agents"),
+                every(self._period, self._rounds, "agents", sooner=self._slot_free),
             )
         finally:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _rounds(self) -> None:
         async for stored in self._desk.due():
-            if not self._free():
+            if not self._slots_left():
+                self._passed_by = True
                 return
             if any(mark in OFFERED for mark in decode_head(stored.head).marks):
                 self._desk.look(stored.task_id, stored)

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import selectors
 import sys
 import threading
 import traceback
@@ -17,6 +18,7 @@ BEAT = 0.25
 BLOCKED_AFTER = 1.0
 ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 MAKEGOOD = f"{Path(__file__).parents[1]}/"
+IDLE = selectors.__file__
 
 
 class Watchdog:
@@ -65,7 +67,7 @@ class Watchdog:
         frame: FrameType | None = sys._current_frames().get(self._loop_thread)
         stack = traceback.extract_stack(frame) if frame is not None else []
         above_the_loop = takewhile(lambda call: not call.filename.startswith(ASYNCIO), reversed(stack))
-        theirs = [call for call in above_the_loop if not call.filename.startswith(MAKEGOOD)]
+        theirs = [call for call in above_the_loop if not call.filename.startswith((MAKEGOOD, IDLE))]
         if not theirs:
-            return "makegood itself, or by a machine that is too busy"
+            return "makegood itself, or by a machine that is too busy or was asleep"
         return f"{theirs[-1].name} at {theirs[-1].filename}:{theirs[-1].lineno}"

@@ -17,8 +17,10 @@ from makegood.errors import PayloadError, StillRunning
 from makegood.payload import MissingPath, resolve
 from makegood.rooms import Entry
 
-UNREADABLE_WAIT: Millis = 5_000
+UNREADABLE_WAIT: Millis = 15_000
 """How long a call whose input this agent cannot read waits before it is offered again."""
+UNSENT_WAIT: Millis = 1_000
+"""The same for a probe that could not be sent in time."""
 
 
 class Work:
@@ -113,9 +115,9 @@ class Work:
         return self._report(meaning.reply, meaning.error, key_read=key_read, wait=meaning.retry_after)
 
     def not_sent(self, why: str) -> Event:
-        """Too late to send: certainly no effect."""
+        """Too late to send: certainly no effect. A probe that was not sent is none of its asks."""
         if self.kind is Kind.PROBE:
-            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=why)
+            return self.handed_back(why, UNSENT_WAIT)
         return self._report(Reply.TRANSIENT, why)
 
     def no_input(self, error: PayloadError) -> Event:

@@ -7,18 +7,22 @@ import click
 
 from makegood.cli import output
 from makegood.cli.connect import connected, store_option
+from makegood.cli.times import COLUMNS, Diary
 from makegood.client import Makegood, TaskPage
 from makegood.core.record import TaskState
 from makegood.reading.facts import facts_of
 from makegood.reading.story import story
-from makegood.reading.words import moment, state_name
+from makegood.reading.waiting import waited_for, waiting_sentence
+from makegood.reading.words import VERDICTS, state_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 Record = dict[str, Any]
 
 STATES = [state_name(state) for state in TaskState]
 TASK_COLUMNS = ("ID", "STATE", "PLAN", "CREATED", "WAITS FOR OR BECAUSE")
-STEP_COLUMNS = ("STEP", "AGENT", "STATE", "OUTCOME", "RETRIES", "UNDO", "RESULT OR ERROR")
+STEP_COLUMNS = ("STEP", "STATE", "RETRIES", "UNDO", "RESULT OR ERROR")
+PAYLOADS = frozenset({"input", "output"})
+LISTS = frozenset({"blocking", "inEffect", "inDoubt", "acts"})
 IN_SHORT = (
     "taskId",
     "state",
@@ -85,9 +89,7 @@ def task_row(task: Record) -> list[str]:
 
 
 def _waits_for(task: Record) -> str:
-    waiting = task.get("waiting", {})
-    step = waiting.get("step", "")
-    return f"{waiting['for']} ({step})" if step else waiting.get("for", "")
+    return waited_for(task["waiting"]) if "waiting" in task else ""
 
 
 # --- one task
@@ -106,12 +108,25 @@ def show(task_id: str, as_json: bool) -> int:
     if as_json:
         output.document(record)
         return output.OK
-    for name, value in record.items():
-        if name != "steps":
-            output.data(f"{name:12} {_in_a_line(value)}")
+    output.fields([(name, _said(name, value)) for name, value in record.items() if _to_be_shown(name, value)])
     output.data("")
     output.table(STEP_COLUMNS, [_step_row(step) for step in record["steps"]])
     return output.OK
+
+
+def _to_be_shown(name: str, value: Any) -> bool:
+    """All but the steps, and what is not so; payloads may be anything."""
+    return name != "steps" and (name in PAYLOADS or value not in (False, []))
+
+
+def _said(name: str, value: Any) -> str:
+    if name == "waiting":
+        return waiting_sentence(value)
+    if name in LISTS:
+        return ", ".join(value)
+    if name == "tags":
+        return ", ".join(f"{tag}={label}" for tag, label in value.items())
+    return _in_a_line(value)
 
 
 def _in_a_line(value: Any) -> str:
@@ -120,16 +135,27 @@ def _in_a_line(value: Any) -> str:
 
 def _step_row(step: Record) -> list[str]:
     undo = step.get("compensation")
-    last = _in_a_line(step["result"]) if "result" in step else step.get("error", "")
     return [
         step["name"],
-        step["agent"],
-        step["state"],
-        step.get("outcome", ""),
+        _state(step),
         str(step["retryCount"]),
         undo["state"] if undo else "-",
-        undo.get("error", last) if undo else last,
+        _last_word(step, undo or {}),
     ]
+
+
+def _state(step: Record) -> str:
+    """The state, with the outcome where that says more: `Failed, refused`, `Running, in doubt`."""
+    more = {"unknown": "in doubt"} | {name: name for name in ("refused", "absent", "undone", "kept")}
+    return ", ".join(filter(None, (step["state"], more.get(step.get("outcome", ""), ""))))
+
+
+def _last_word(step: Record, undo: Record) -> str:
+    if "settledAs" in step:
+        return f"{step['settledBy']} says: {VERDICTS[step['settledAs']]}"
+    if "error" in undo:
+        return str(undo["error"])
+    return _in_a_line(step["result"]) if "result" in step else step.get("error", "")
 
 
 @click.command()
@@ -137,13 +163,15 @@ def _step_row(step: Record) -> list[str]:
 @json_option
 @store_option
 def history(task_id: str, as_json: bool) -> int:
-    """What happened to a task: when, who, what."""
+    """What happened to a task: when, who, what.
+
+    Times are local; --json has every fact, in UTC, to the millisecond.
+    """
     snapshot = connected(lambda makegood: makegood.snapshot(task_id))
     if as_json:
         output.document(facts_of(snapshot.plan, snapshot.rows))
     else:
-        lines = story(snapshot.plan, snapshot.rows)
-        output.table(("WHEN", "WHO", "WHAT"), [(moment(line.at), line.who, line.what) for line in lines])
+        output.table(COLUMNS, Diary().rows(story(snapshot.plan, snapshot.rows)))
     return output.OK
 
 
@@ -157,7 +185,7 @@ def why(task_id: str, as_json: bool) -> int:
     Since when, until when, what happens next, and what a person can do.
     """
     if not as_json:
-        output.data(connected(lambda makegood: makegood.task(task_id).why()))
+        output.prose(connected(lambda makegood: makegood.task(task_id).why()))
         return output.OK
     record = connected(lambda makegood: makegood.task(task_id).record())
     short = {name: record[name] for name in IN_SHORT if name in record}

@@ -5,6 +5,8 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
@@ -65,21 +67,71 @@ def json_line(value: Any) -> str:
 
 
 def table(columns: Sequence[str], rows: Rows) -> None:
-    """A table, nothing in it cut; on a terminal with rich it is coloured and folded to the width."""
+    """A table, nothing in it cut; on a terminal it is folded to the width, and with rich it is coloured."""
     console = terminal()
     if console is not None and _width_needed(columns, rows) <= console.width:
         console.print(rich_table(columns, rows, console.width))
         return
-    for line in plain_table(columns, rows):
+    for line in plain_table(columns, rows, room()):
         data(line)
 
 
-def plain_table(columns: Sequence[str], rows: Rows) -> list[str]:
-    """One line a row, columns aligned, two spaces between them."""
+def plain_table(columns: Sequence[str], rows: Rows, width: int | None = None) -> list[str]:
+    """One line a row, columns aligned, two spaces between them; the last is folded to a width, if any."""
     cells = [list(columns), *[[one_line(cell) for cell in row] for row in rows]]
     widths = [max(len(row[n]) for row in cells) for n in range(len(columns))]
-    aligned = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in cells)
-    return ["  ".join(row).rstrip() for row in aligned]
+    return [line for row in cells for line in _plain_row(row, widths, width)]
+
+
+def _plain_row(row: Sequence[str], widths: Sequence[int], width: int | None) -> list[str]:
+    lead = "".join(f"{cell:{size}}  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
+    left = (width or 0) - len(lead)
+    if left < PROSE_WIDTH_MIN or len(row[-1]) <= left:
+        return [f"{lead}{row[-1]}".rstrip()]
+    first, *more = wrap(row[-1], left, break_on_hyphens=False)
+    return [f"{lead}{first}", *[" " * len(lead) + line for line in more]]
+
+
+class Stream:
+    """A table that grows while it is shown: rows come in batches, under one head; columns only widen."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self._widths: list[int] = []
+
+    def add(self, rows: Rows) -> None:
+        """Print some more rows."""
+        cells = [[one_line(cell) for cell in row] for row in rows]
+        if cells and not self._widths:
+            self._widths = [len(column) for column in self._columns]
+            cells.insert(0, list(self._columns))
+        for n, size in enumerate(self._widths):
+            self._widths[n] = max([size, *[len(row[n]) for row in cells]])
+        for row in cells:
+            for line in _plain_row(row, self._widths, room()):
+                data(line)
+
+
+def fields(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names and what they stand for, one below the other."""
+    widths = [max(len(name) for name, _ in pairs), 0]
+    for pair in pairs:
+        for line in _plain_row([one_line(cell) for cell in pair], widths, room()):
+            data(line)
+
+
+def prose(text: str) -> None:
+    """Lines of text; on a terminal they are folded to its width, what goes on below stands further in."""
+    width = room()
+    for line in map(one_line, text.split("\n")):
+        indent = len(line) - len(line.lstrip()) + 4
+        folded = wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False) if width else []
+        data("\n".join(folded) or line)
+
+
+def room() -> int | None:
+    """Characters that fit in a line of the terminal; None where stdout is none."""
+    return get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def rich_table(columns: Sequence[str], rows: Rows, width: int) -> "Table | Text":
@@ -88,12 +140,12 @@ def rich_table(columns: Sequence[str], rows: Rows, width: int) -> "Table | Text"
     from rich.text import Text
 
     if _width_needed(columns, rows) > width:
-        return Text("\n".join(plain_table(columns, rows)), overflow="fold")
+        return Text("\n".join(plain_table(columns, rows, width)), overflow="fold")
     made = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         made.add_column(column, overflow="fold", no_wrap=column not in PROSE)
     for row in rows:
-        made.add_row(*[Text(one_line(cell), style=STYLES.get(cell, "")) for cell in row])
+        made.add_row(*[Text(one_line(cell), style=STYLES.get(cell.partition(",")[0], "")) for cell in row])
     return made
 
 

@@ -9,16 +9,20 @@ import click
 
 from makegood.cli import output
 from makegood.cli.connect import connected, store_option
-from makegood.cli.look import TASK_COLUMNS, Record, json_option, task_row
-from makegood.client import Makegood, Snapshot, Task
+from makegood.cli.look import Record, json_option, task_row
+from makegood.cli.times import COLUMNS, Diary, local
+from makegood.client import Makegood, Task
+from makegood.core.events import Row
+from makegood.core.plan import Plan
 from makegood.core.record import AT_REST
 from makegood.reading.facts import facts_of
-from makegood.reading.story import story
-from makegood.reading.words import moment, one_line
+from makegood.reading.story import Teller
+from makegood.reading.words import one_line
 
 PERIOD = 0.5
 """Seconds between two looks."""
 NOT_ENDED = ("Running", "Compensating", "Failed")
+WATCHED = ("CHANGED", "ID", "STATE", "PLAN", "WAITS FOR OR BECAUSE")
 SHOWN_MAX = 200
 
 
@@ -68,12 +72,13 @@ def watch(task_id: str | None, timeout: float | None, as_json: bool) -> int:
 
 async def _follow(makegood: Makegood, task_id: str, timeout: float | None, as_json: bool) -> int:
     """Print the history as it grows."""
-    told = 0
+    told: _Told | None = None
     try:
         async with asyncio.timeout(timeout):
             while True:
                 snapshot = await makegood.snapshot(task_id)
-                told = _tell(snapshot, told, as_json)
+                told = told or _Told(snapshot.plan, as_json)
+                told.go_on(snapshot.rows)
                 if snapshot.head.state in AT_REST:
                     return _ended(snapshot.record, snapshot.record["state"])
                 await asyncio.sleep(PERIOD)
@@ -81,53 +86,85 @@ async def _follow(makegood: Makegood, task_id: str, timeout: float | None, as_js
         return _not_ended(task_id, timeout)
 
 
-def _tell(snapshot: Snapshot, told: int, as_json: bool) -> int:
-    if as_json:
-        facts = facts_of(snapshot.plan, snapshot.rows)
-        for fact in facts[told:]:
-            output.document_line(fact)
-        return len(facts)
-    lines = story(snapshot.plan, snapshot.rows)
-    for line in lines[told:]:
-        output.data(f"{moment(line.at)}  {line.who:16}  {line.what}")
-    return len(lines)
+class _Told:
+    """How far a task's history has been told."""
+
+    def __init__(self, plan: Plan, as_json: bool) -> None:
+        self._plan = plan
+        self._as_json = as_json
+        self._rows = 0
+        self._teller = Teller(plan)
+        self._diary = Diary()
+        self._table = output.Stream(COLUMNS)
+
+    def go_on(self, rows: Sequence[tuple[int, Row]]) -> None:
+        """Tell what is new of all its rows."""
+        new, self._rows = rows[self._rows :], len(rows)
+        if self._as_json:
+            for fact in facts_of(self._plan, new):
+                output.document_line(fact)
+        else:
+            self._table.add(self._diary.rows(self._teller.tell(new)))
 
 
 # --- all that have not ended
 
 
+class _Changes:
+    """The tasks that have not ended: `known` as last seen, by id, and when each last changed."""
+
+    def __init__(self, makegood: Makegood) -> None:
+        self._makegood = makegood
+        self.known: dict[str, Record] = {}
+        self._changed: dict[str, str] = {}
+
+    async def look(self) -> list[Record]:
+        """The tasks that are new, have changed, or (first) are no longer among those that have not ended."""
+        page = await self._makegood.list(NOT_ENDED, limit=SHOWN_MAX)
+        before, self.known = self.known, {task["taskId"]: task for task in page.tasks}
+        gone = [await self._makegood.task(task_id).record() for task_id in before.keys() - self.known.keys()]
+        changed = [task for task_id, task in self.known.items() if before.get(task_id) != task]
+        self._changed = {task_id: at for task_id, at in self._changed.items() if task_id in before}
+        for task in (*gone, *changed):
+            await self._date(task["taskId"])
+        return [*gone, *changed]
+
+    async def _date(self, task_id: str) -> None:
+        _, last = (await self._makegood.snapshot(task_id)).rows[-1]
+        self._changed[task_id] = f"{local(last.at):%m-%d %H:%M:%S}"
+
+    def row(self, task: Record) -> list[str]:
+        """A task in a table of WATCHED."""
+        name, state, plan, _, waits = task_row(task)
+        return [self._changed[name], name, state, plan, waits]
+
+
 async def _watch_all(makegood: Makegood, as_json: bool) -> None:
+    changes = _Changes(makegood)
     console = None if as_json else output.terminal()
     if console is None:
-        await _print_changes(makegood, as_json)
+        await _print_changes(changes, as_json)
         return
     from rich.live import Live
 
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
-            rows = [task_row(task) for task in await _not_ended_tasks(makegood)]
-            live.update(output.rich_table(TASK_COLUMNS, rows, console.width), refresh=True)
+            await changes.look()
+            rows = [changes.row(task) for task in changes.known.values()]
+            live.update(output.rich_table(WATCHED, rows, console.width), refresh=True)
             await asyncio.sleep(PERIOD)
 
 
-async def _print_changes(makegood: Makegood, as_json: bool) -> None:
-    """A line whenever a task is new, has changed, or is no longer among those that have not ended."""
-    known: dict[str, Record] = {}
+async def _print_changes(changes: _Changes, as_json: bool) -> None:
+    table = output.Stream(WATCHED)
     while True:
-        tasks = {task["taskId"]: task for task in await _not_ended_tasks(makegood)}
-        gone = [await makegood.task(task_id).record() for task_id in known.keys() - tasks.keys()]
-        changed = [task for task_id, task in tasks.items() if known.get(task_id) != task]
-        for task in (*gone, *changed):
-            if as_json:
+        changed = await changes.look()
+        if as_json:
+            for task in changed:
                 output.document_line(task)
-            else:
-                output.data("  ".join(filter(None, task_row(task))))
-        known = tasks
+        else:
+            table.add([changes.row(task) for task in changed])
         await asyncio.sleep(PERIOD)
-
-
-async def _not_ended_tasks(makegood: Makegood) -> Sequence[Record]:
-    return (await makegood.list(NOT_ENDED, limit=SHOWN_MAX)).tasks
 
 
 COMMANDS = (watch,)

@@ -14,6 +14,7 @@ from makegood.core.events import (
     SkipAsked,
     Verdict,
 )
+from makegood.core.plan import Millis
 from makegood.core.record import (
     CERTAINLY_NOT,
     ENDED,
@@ -25,6 +26,7 @@ from makegood.core.record import (
     TaskState,
 )
 from makegood.core.reports import done, undone
+from makegood.core.words import STANDING, moment
 from makegood.errors import ActRefused
 
 STUCK = (Phase.UNDO_STUCK, Phase.LEFT)
@@ -95,9 +97,8 @@ def skip(draft: Draft, event: SkipAsked) -> bool:
     opened = draft.head.open.get(event.step)
     uncalled = phase in (Phase.PLANNED, Phase.OFFERED) and opened is not None and not opened.doubt
     if not (phase == Phase.IDLE or uncalled or phase in CERTAINLY_NOT):
-        raise ActRefused(f"{where} is {phase.name}: only a step that certainly had no effect may be skipped")
-    if event.result is None and step.name in draft.plan.used_results:
-        raise ActRefused(f"{where}: a later step uses its result; give one with the skip")
+        raise ActRefused(f"{where} {STANDING[phase]}: only what certainly had no effect may be skipped")
+    _require_result(draft, event)
     draft.move(event.step, Phase.SKIPPED)
     _move_on(draft)
     return True
@@ -115,7 +116,7 @@ def resolve(draft: Draft, event: ResolveAsked) -> bool:
         _require_result(draft, event)
         done(draft, event.step)
     else:
-        raise ActRefused(f"step {step.name} is {phase.name}: it does not wait for a person's word")
+        raise ActRefused(f"step {step.name} {STANDING[phase]}: it does not wait for a person's word")
     _move_on(draft)
     return True
 
@@ -131,7 +132,7 @@ def _why_not_retried(draft: Draft, step: int) -> str:
         return ""
     if opened is not None and phase in (Phase.DOUBT, *STUCK):
         if opened.due > 0:
-            return "its last call may still be on its way; try again when that is over"
+            return _still_flying("last call", opened.due, draft.now)
         if plan.pivot and not draft.forward:
             return "it is the pivot and the task turned; resolve it instead, as kept or absent"
         again = doubt.keyed(plan, opened, draft.now) and (draft.forward or phase != Phase.DOUBT)
@@ -139,7 +140,7 @@ def _why_not_retried(draft: Draft, step: int) -> str:
         return "" if safe else "it may have happened and the service cannot be asked; resolve it instead"
     if phase in CERTAINLY_NOT and draft.forward:
         return ""
-    return f"it is {phase.name}: there is nothing to try again"
+    return f"it {STANDING[phase]}: there is nothing to try again"
 
 
 def _retry_step(draft: Draft, step: int) -> None:
@@ -176,8 +177,9 @@ def _resolve_doubt(draft: Draft, event: ResolveAsked) -> None:
         _require_result(draft, event)
         done(draft, event.step)
         return
-    if draft.head.open[event.step].due > 0:
-        raise ActRefused(f"{where}: its last call may still be on its way; ask again when that is over")
+    until = draft.head.open[event.step].due
+    if until > 0:
+        raise ActRefused(f"{where}: {_still_flying('last call', until, draft.now)}")
     if event.verdict is Verdict.ABSENT:
         opened = draft.move(event.step, Phase.REPORTED, draft.now)
         opened.news, opened.doubt = News.ABSENT, False
@@ -194,8 +196,9 @@ def _resolve_doubt(draft: Draft, event: ResolveAsked) -> None:
 
 def _resolve_undo(draft: Draft, event: ResolveAsked) -> None:
     where = f"step {draft.step(event.step).name}"
-    if event.verdict in (Verdict.KEPT, Verdict.LEFT) and draft.head.open[event.step].due > 0:
-        raise ActRefused(f"{where}: its undo may still be on its way; ask again when that is over")
+    until = draft.head.open[event.step].due
+    if event.verdict in (Verdict.KEPT, Verdict.LEFT) and until > 0:
+        raise ActRefused(f"{where}: {_still_flying('undo', until, draft.now)}")
     match event.verdict:
         case Verdict.UNDONE | Verdict.ABSENT:
             undone(draft, event.step)
@@ -207,10 +210,23 @@ def _resolve_undo(draft: Draft, event: ResolveAsked) -> None:
             raise ActRefused(f"{where}: its undo is stuck: resolve it as undone, kept or left")
 
 
-def _require_result(draft: Draft, event: ResolveAsked) -> None:
+# --- why not
+
+
+def _still_flying(call: str, until: Millis, now: Millis) -> str:
+    """Why nothing can be said yet of a call that may still reach its service, and when that is over."""
+    if until > now:
+        return f"its {call} may still be on its way until {moment(until)}; ask again then"
+    return (
+        f"its {call} may still be on its way; ask again once a supervisor has waited it out (one that has "
+        "just started waits the whole length itself)"
+    )
+
+
+def _require_result(draft: Draft, event: SkipAsked | ResolveAsked) -> None:
     name = draft.step(event.step).name
     if draft.forward and event.result is None and name in draft.plan.used_results:
-        raise ActRefused(f"step {name}: a later step uses its result; give it with the verdict")
+        raise ActRefused(f"step {name}: a later step uses its result; give its result (CLI: --result JSON)")
 
 
 # --- all

@@ -95,6 +95,7 @@ def handed_back(draft: Draft, event: HandedBack) -> bool:
     if phase not in CALLED or draft.head.open[event.step].attempt != event.attempt:
         return False
     opened = draft.move(event.step, PLAN_OF[phase], draft.now + event.wait)
+    opened.news, opened.error = News.NONE, event.why[:ERROR_KEPT]
     if phase == Phase.CALLED:
         _never_begun(opened, draft.step(event.step))
         if not draft.forward:

@@ -147,11 +147,11 @@ class Demo:
             await asyncio.sleep(self._chance.uniform(0, 0.2))
             try:
                 said = await makegood.task(task_id).cancel(by="demo", why="the traveller changed plans")
+                self._display.say(f"{task_id}: {said}")
             except StoreUnavailable:
                 raise
             except MakegoodError as refused:
-                said = str(refused)
-            self._display.say(f"{task_id}: {said}")
+                self._display.say(str(refused))
 
     async def _watch(self, makegood: Makegood) -> None:
         """Show what goes on until every trip is at rest, or nothing moves any more."""
@@ -182,4 +182,5 @@ class Demo:
         wrong = [words for found in findings.values() for words in found.wrong]
         for words in wrong:
             sys.stdout.write(f"  {words}\n")
+        sys.stdout.write(f"The store, the ledgers and the engine's log are in {self._world.folder}\n")
         return 1 if wrong else 0

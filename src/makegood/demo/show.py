@@ -6,21 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from makegood.demo.check import Findings
+from makegood.reading.words import WAITED_FOR
 
 KINDS = ("booked", "undone", "never happened", "parked", "double", "orphaned", "half done")
 STATES = ("Running", "Compensating", "Completed", "Compensated", "Failed")
-WORDS = {
-    "lease": "a call that is under way",
-    "supervisor": "the supervisor",
-    "backoff": "the next try",
-    "waitOut": "a lost call to die",
-    "probe": "a service's word",
-    "agent": "an agent",
-    "scheduler": "a scheduler",
-    "person": "a person",
-}
-
-
 PLAIN_PACE = 2.0
 """Seconds at least between two lines of progress where there is no terminal."""
 
@@ -68,8 +57,8 @@ def progress(tasks: Sequence[Mapping[str, Any]], trips: int, kills: int) -> str:
     states = Counter(task["state"] for task in tasks)
     waits = Counter(task["waiting"]["for"] for task in tasks if "waiting" in task)
     counted = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
-    waiting = ", ".join(f"{count} for {WORDS.get(what, what)}" for what, count in waits.most_common())
-    line = f"{len(tasks)}/{trips} trips, {kills} kills: {counted or 'none yet'}"
+    waiting = ", ".join(f"{count} for {WAITED_FOR[what]}" for what, count in waits.most_common())
+    line = f"{len(tasks)}/{trips} trips, {_kills(kills)}: {counted or 'none yet'}"
     return f"{line}; waiting: {waiting}" if waiting else line
 
 
@@ -84,13 +73,18 @@ def summary_table(
     states = Counter(record["state"] for record in records.values())
     ended = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
     width = max(len(kind) for kind in KINDS) + 2
-    lines = [f"\n{len(records)} trips, {kills} kills, {seconds:.0f} s: {ended}", ""]
+    lines = [f"\n{len(records)} trips, {_kills(kills)}, {seconds:.0f} s: {ended}", ""]
     lines.append("at the service".ljust(16) + "".join(kind.rjust(width) for kind in KINDS) + "  calls hit")
     for service, found in findings.items():
         counts = "".join(str(found.counts[kind]).rjust(width) for kind in KINDS)
         lines.append(service.ljust(16) + counts + f"{hit[service]:10.0%}")
+    lines.append("(calls hit: the share of all calls that a fault hit)")
     bad = sum(
         found.counts[kind] for found in findings.values() for kind in ("double", "orphaned", "half done")
     )
     verdict = "Nothing is double, nothing is orphaned, nothing is half done." if not bad else f"{bad} broken."
     return "\n".join([*lines, "", verdict, ""])
+
+
+def _kills(count: int) -> str:
+    return f"{count} kill" if count == 1 else f"{count} kills"

@@ -28,7 +28,8 @@ from makegood.core.events import (
 )
 from makegood.core.plan import Plan
 from makegood.core.record import Kind, Phase, TaskState
-from makegood.reading.words import moment, state_name
+from makegood.core.words import moment
+from makegood.reading.words import state_name
 
 _MOMENTS: Final = frozenset({"deadline", "until"})
 _NAMES: Final = {

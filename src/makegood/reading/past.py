@@ -65,7 +65,7 @@ class Lane:
     """One way of one step: doing it (with the probes about that) or undoing it (with the checks).
 
     `complete_by` is the end of the lane's last call, `error` what the last that failed said, `key` that of
-    `round`.
+    `round`; `unread` why its agent handed the last call back, to be offered again after a while.
     """
 
     key: str = ""
@@ -75,14 +75,15 @@ class Lane:
     complete_by: Millis = 0
     retries: int = 0
     error: str = ""
+    unread: str = ""
 
 
 @dataclass(slots=True)
 class StepPast:
     """One step. `phase` follows the head's, `since` is when it went into it.
 
-    `fate` is how the forward lane last ended (UNKNOWN while in doubt), `evidence` the reports that came too
-    late, with their moments.
+    `fate` is how the forward lane last ended (UNKNOWN while in doubt), `settled_as` what `settled_by` said of
+    it (empty: skip it), `evidence` the reports that came too late, with their moments.
     """
 
     plan: StepPlan
@@ -92,6 +93,7 @@ class StepPast:
     do: Lane = field(default_factory=Lane)
     undo: Lane = field(default_factory=Lane)
     settled_by: str = ""
+    settled_as: str = ""
     evidence: list[tuple[Millis, Reported]] = field(default_factory=list)
 
     @property
@@ -128,6 +130,8 @@ class StepPast:
 
     def _hear(self, before: Phase, to: Phase, heard: Heard | None) -> None:
         lane = self.undo if before in UNDO_LANE else self.do
+        if before in CALLED:
+            lane.unread = heard.why if isinstance(heard, HandedBack) and heard.wait else ""
         if isinstance(heard, HandedBack):
             lane.error = f"handed back: {heard.why}"
         elif heard is not None:
@@ -196,7 +200,7 @@ class Past:
         self._heard = fact
         word = getattr(fact, "reply", None) or getattr(fact, "answer", None)
         if word in DEFINITE:
-            self.steps[fact.step].settled_by = ""
+            self.steps[fact.step].settled_by = self.steps[fact.step].settled_as = ""
 
     def _take_heard(self, step: int) -> Heard | None:
         heard, self._heard = self._heard, None
@@ -218,5 +222,6 @@ class Past:
     def _settled(self, fact: SkipAsked | ResolveAsked) -> None:
         step = self.steps[fact.step]
         step.settled_by = fact.by
+        step.settled_as = fact.verdict.value if isinstance(fact, ResolveAsked) else ""
         if step.phase is Phase.DOUBT and isinstance(fact, ResolveAsked) and fact.verdict is Verdict.ABSENT:
             step.fate = Phase.ABSENT

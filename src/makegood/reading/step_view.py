@@ -10,9 +10,10 @@ from makegood.core.keys import derive_key
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import CALLED, FORWARD_OPEN, UNDO_OPEN, Head, Kind, Open, Phase
 from makegood.core.values import Values
+from makegood.core.words import moment
 from makegood.reading.past import Lane, StepPast
 from makegood.reading.waiting import waiting_document, waiting_of
-from makegood.reading.words import moment, valued
+from makegood.reading.words import valued
 
 
 class Shown(NamedTuple):
@@ -80,7 +81,8 @@ def step_document(
     fields |= _pattern_fields(task_id, head, step, Kind.DO)
     if node.index in values.results:
         fields["result"] = msgspec.json.decode(values.results[node.index])
-    fields |= valued({"outcome": said.outcome, "settledBy": step.settled_by, "action": node.action})
+    settled = {"settledBy": step.settled_by, "settledAs": step.settled_as}
+    fields |= valued({"outcome": said.outcome} | settled | {"action": node.action})
     fields |= _our_fields(head, step, Kind.DO) | valued(
         {
             "deadline": moment(opened.deadline) if opened is not None and opened.deadline else "",

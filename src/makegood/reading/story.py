@@ -1,6 +1,7 @@
 """A task's history in words: one line for each fact that says something new: when, who, what, why."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
 
 import msgspec
@@ -34,48 +35,11 @@ from makegood.core.events import (
     TurnPending,
 )
 from makegood.core.plan import Millis, Plan
-from makegood.core.record import PLANNED, Kind, Phase, TaskState
+from makegood.core.record import ASKS_A_PERSON, PLANNED, WAITING_OUT, Kind, Phase, TaskState
 from makegood.reading.facts import author_of
-from makegood.reading.words import function_of, moment, one_line, shown, span, state_name
+from makegood.reading.phrases import AGAIN, ANSWERS, MOVED, REPLIES
+from makegood.reading.words import VERDICTS, one_line, shown, span, state_name
 
-MOVED: Final = {
-    Phase.IDLE: "taken back before any call",
-    Phase.PLANNED: "to be called",
-    Phase.REPORTED: "brought no answer: it may have happened",
-    Phase.WAIT_OUT: "left alone until no call can still reach the service",
-    Phase.PROBE_PLANNED: "the service is to be asked whether it happened",
-    Phase.DOUBT: "only a person can tell whether it happened",
-    Phase.DONE: "it counts as done",
-    Phase.SPOILED: "done, but its result cannot be used",
-    Phase.REFUSED: "failed for good: refused",
-    Phase.ABSENT: "failed for good: it certainly did not happen",
-    Phase.UNKNOWN: "may have happened, and counts so from here on",
-    Phase.UNRESOLVED: "failed for good: its input is not there",
-    Phase.SKIPPED: "skipped",
-    Phase.UNDO_PLANNED: "to be undone",
-    Phase.UNDO_REPORTED: "its undo brought no answer: it may have worked",
-    Phase.UNDO_WAIT_OUT: "left alone until no call can still reach the service",
-    Phase.CHECK_PLANNED: "the service is to be asked whether anything is left of it",
-    Phase.UNDO_STUCK: "its undo cannot be finished: a person is asked",
-    Phase.LEFT: "left in effect",
-    Phase.UNDONE: "undone",
-    Phase.UNDONE_BLIND: "undone, though nobody ever knew whether it had happened",
-    Phase.KEPT: "kept as it is",
-}
-REPLIES: Final = {
-    Reply.DONE: "done",
-    Reply.SPOILED: "done, but its result cannot be recorded",
-    Reply.REFUSED: "refused",
-    Reply.TRANSIENT: "certainly no effect",
-    Reply.UNKNOWN: "it may have happened",
-    Reply.UNRESOLVED: "never sent",
-}
-ANSWERS: Final = {
-    Answer.THERE: "it is there",
-    Answer.ABSENT: "it is not there",
-    Answer.RUNNING: "the service is still working on it",
-    Answer.CANNOT_TELL: "the service cannot tell",
-}
 ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
     Reported: frozenset(
         (Phase.DONE, Phase.SPOILED, Phase.REPORTED, Phase.UNRESOLVED, Phase.UNDO_REPORTED, Phase.UNDONE)
@@ -103,37 +67,86 @@ class Line(msgspec.Struct, frozen=True):
 
 def story(plan: Plan, rows: Iterable[tuple[int, Row]]) -> list[Line]:
     """The history in words, oldest first."""
-    teller = _Teller(plan)
-    return [line for _, row in rows for line in teller.tell(row)]
+    return Teller(plan).tell(list(rows))
 
 
-class _Teller:
-    """Tells row after row; remembers what each attempt was for."""
+class Teller:
+    """Tells a task's rows as they come, and nothing twice in a row; remembers what was told before."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._kinds: dict[int, Kind] = {}
+        self._keys: dict[tuple[int, Kind], str] = {}
+        self._calls: Counter[tuple[int, Kind]] = Counter()
+        self._unsent: set[int] = set()
+        self._renewed: set[tuple[int, bool]] = set()
+        self._phases: dict[int, Phase] = {}
+        self._process = ""
+        self._last = ("", "")
 
-    def tell(self, row: Row) -> Iterator[Line]:
-        """The lines of one row. What only follows from a fact is told under that fact's author."""
+    def tell(self, rows: Sequence[tuple[int, Row]]) -> list[Line]:
+        """The lines of the next rows. A call that these rows hand back is not told as made."""
+        facts = [fact for _, row in rows for fact in row.facts]
+        self._unsent |= {fact.attempt for fact in facts if isinstance(fact, HandedBack)}
+        return [line for _, row in rows for line in self._tell_row(row)]
+
+    def _tell_row(self, row: Row) -> Iterator[Line]:
+        """What only follows from a fact is told under that fact's author."""
         author, said = "", None
         for n, fact in enumerate(row.facts):
             own = author_of(self._plan, fact)
             author, said = (own, fact) if own else (author, said)
-            if isinstance(fact, Moved) and (_echoes(said, fact) or _offered_next(row.facts[n:], fact)):
-                continue
-            what = self._words(row, fact)
-            if what:
-                yield Line(row.at, _teller_of(fact, said) or author, one_line(what))
+            who = _teller_of(fact, said) or author
+            what = "" if self._goes_without_saying(row, n, said) else one_line(self._words(row, fact))
+            self._remember(fact, told=bool(what))
+            if what and (who, what) != self._last:
+                self._last = (who, what)
+                yield Line(row.at, who, what)
+
+    def _goes_without_saying(self, row: Row, n: int, said: AnyFact | None) -> bool:
+        """Whether another fact of the history says it already, or better."""
+        fact, rest = row.facts[n], row.facts[n:]
+        match fact:
+            case Moved():
+                return _echoes(said, fact) or _offered_next(rest, fact) or _is_next(row, fact, said)
+            case Offered():
+                claimed = any(isinstance(f, Claimed) and f.attempt == fact.attempt for f in rest)
+                return claimed or fact.attempt in self._unsent
+            case Claimed():
+                return fact.attempt in self._unsent
+            case LeaseRenewed():
+                return fact.attempt in self._unsent or (fact.attempt, fact.overrun) in self._renewed
+            case _:
+                return False
+
+    def _remember(self, fact: AnyFact, *, told: bool) -> None:
+        match fact:
+            case Offered():
+                self._kinds[fact.attempt] = fact.kind
+                if fact.key and not told:
+                    self._keys[fact.step, fact.kind] = fact.key
+            case Claimed() if fact.attempt not in self._unsent:
+                self._calls[fact.step, self._kind(fact)] += 1
+                self._process = fact.owner
+            case LeaseRenewed():
+                self._renewed.add((fact.attempt, fact.overrun))
+            case Moved():
+                self._phases[fact.step] = fact.phase
+            case _:
+                pass
+
+    # --- words
 
     def _words(self, row: Row, fact: AnyFact) -> str:
         match fact:
             case Driven() | Inspected():
                 return ""  # what they led to follows
             case TaskSubmitted():
-                return self._submitted(fact)
-            case CancelAsked() | PauseAsked() | ResumeAsked() | RetryAsked() | SkipAsked() | ResolveAsked():
-                return self._act(fact)
+                return self._submitted(row, fact)
+            case CancelAsked() | PauseAsked() | ResumeAsked() | RetryAsked() | SkipAsked():
+                return self._order(fact)
+            case ResolveAsked():
+                return self._verdict(fact)
             case TaskMoved():
                 return f"the task is {state_name(fact.state)}{_after(fact.reason)}"
             case TurnPending():
@@ -143,34 +156,34 @@ class _Teller:
             case _:
                 return f"{self._subject(fact)}: {self._of_step(row, fact)}"
 
+    def _kind(self, fact: StepFact) -> Kind:
+        if isinstance(fact, Offered | Reported):
+            return fact.kind
+        return self._kinds.get(getattr(fact, "attempt", 0), Kind.DO)
+
     def _subject(self, fact: StepFact) -> str:
-        """`reserve_flight`, or `reserve_flight, undo cancel_flight` where the fact is about its undo."""
-        if isinstance(fact, Offered):
-            self._kinds[fact.attempt] = fact.kind
-        step = self._plan.steps[fact.step]
-        kind = self._kinds.get(getattr(fact, "attempt", 0), Kind.DO)
-        return step.name if kind is Kind.DO else f"{step.name}, {kind.name.lower()} {function_of(step, kind)}"
+        """`reserve_flight`, `undo of reserve_flight` or `probe of reserve_flight`."""
+        name, kind = self._plan.steps[fact.step].name, self._kind(fact)
+        return name if kind is Kind.DO else f"{kind.name.lower()} of {name}"
 
     def _of_step(self, row: Row, fact: StepFact) -> str:
         match fact:
             case Offered():
-                return f"handed out, attempt {fact.attempt}" + (f", key {fact.key}" if fact.key else "")
+                return f"handed out{self._key(fact)}"
             case Claimed():
-                until = moment(row.at + self._plan.steps[fact.step].timeout)
-                return f"called, attempt {fact.attempt}, by process {fact.owner}, until {until}"
+                return self._called(fact)
             case Reported():
                 return _reported(fact)
             case Probed():
                 return ANSWERS[fact.answer] + _after(fact.error) + _result(fact)
             case HandedBack():
-                return f"handed back unsent, no retry counted{_after(fact.why)}"
+                return f"claimed, then handed back unsent, no retry counted{_after(fact.why)}"
             case LeaseRenewed(overrun=True):
                 return "past its timeout, and its thread cannot be stopped: its lease is kept"
             case LeaseRenewed():
-                return f"still under way, lease until {moment(row.at + fact.lease)}"
+                return "still under way"
             case Moved():
-                when = f", not before {moment(fact.until)}" if fact.until > row.at else ""
-                return MOVED[fact.phase] + when
+                return self._moved(row, fact)
             case EvidenceFiled():
                 return "that came too late to be accepted: filed as evidence"
             case Surfaced():
@@ -180,31 +193,68 @@ class _Teller:
             case _:
                 assert_never(fact)
 
-    def _submitted(self, fact: TaskSubmitted) -> str:
-        deadline = f", deadline {moment(fact.deadline)}" if fact.deadline else ""
+    def _called(self, fact: Claimed) -> str:
+        """The process is told where it is another than before."""
+        lane = fact.step, self._kind(fact)
+        again = f" again, try {self._calls[lane] + 1}" if self._calls[lane] else ""
+        process = f", by process {fact.owner}" if fact.owner != self._process else ""
+        return f"called{again}{self._key(fact)}{process}"
+
+    def _key(self, fact: Offered | Claimed) -> str:
+        """The key of a round, told with its first call that is told."""
+        known = self._keys.pop((fact.step, self._kind(fact)), "")
+        key = known if isinstance(fact, Claimed) else fact.key or known
+        return f", key {key}" if key else ""
+
+    def _moved(self, row: Row, fact: Moved) -> str:
+        step, phase, wait = fact.step, fact.phase, fact.until - row.at
+        if phase in ASKS_A_PERSON and self._phases.get(step) is phase:
+            return "no call can still reach the service: a person is asked"
+        again = {Phase.PLANNED: Kind.DO, Phase.UNDO_PLANNED: Kind.UNDO}.get(phase)
+        words = AGAIN[phase] if again is not None and self._calls[step, again] else MOVED[phase]
+        if wait <= 0:
+            return words
+        if phase in ASKS_A_PERSON:
+            return f"{words}; a call may still arrive for {span(wait)}"
+        return f"{words}, {'for' if phase in WAITING_OUT else 'in'} {span(wait)}"
+
+    def _submitted(self, row: Row, fact: TaskSubmitted) -> str:
+        deadline = f", deadline in {span(fact.deadline - row.at)}" if fact.deadline else ""
         tags = "".join(f", {name}={value}" for name, value in fact.tags.items())
         return f"submitted: plan {self._plan.name}, input {shown(fact.input)}{deadline}{tags}"
 
-    def _act(self, fact: Act) -> str:
+    def _order(self, fact: Act) -> str:
         step = getattr(fact, "step", -1)
-        what = [type(fact).__name__.removesuffix("Asked").lower()]
-        if step >= 0:
-            what.append(self._plan.steps[step].name)
-        if isinstance(fact, ResolveAsked):
-            what.append(fact.verdict.value)
-        if isinstance(fact, SkipAsked | ResolveAsked) and fact.result is not None:
-            what.append(f"with the result {shown(fact.result)}")
-        return f"orders: {' '.join(what)}{_after(fact.why)}"
+        name = f" {self._plan.steps[step].name}" if step >= 0 else ""
+        given = _given(fact) if isinstance(fact, SkipAsked) else ""
+        return f"orders: {type(fact).__name__.removesuffix('Asked').lower()}{name}{given}{_after(fact.why)}"
+
+    def _verdict(self, fact: ResolveAsked) -> str:
+        name, verdict = self._plan.steps[fact.step].name, fact.verdict.value
+        return f"resolves {name} as {verdict}: {VERDICTS[verdict]}{_given(fact)}{_after(fact.why)}"
+
+
+def _given(fact: SkipAsked | ResolveAsked) -> str:
+    return "" if fact.result is None else f", with the result {shown(fact.result)}"
 
 
 def _teller_of(fact: AnyFact, said: AnyFact | None) -> str:
     """The scheduler starts what comes next and ends the task, whichever fact made it possible."""
     if isinstance(fact, TaskMoved) and fact.state in (TaskState.COMPLETED, TaskState.COMPENSATED):
         return "scheduler"
-    if isinstance(fact, Moved) and fact.phase in (Phase.PLANNED, Phase.UNDO_PLANNED):
-        same = getattr(said, "step", None) == fact.step or isinstance(said, Inspected)
-        return "" if same else "scheduler"
+    if isinstance(fact, Offered) or (isinstance(fact, Moved) and _starts(fact, said)):
+        return "scheduler"
     return ""
+
+
+def _starts(move: Moved, said: AnyFact | None) -> bool:
+    """Whether a step is planned because another made way for it, and not by a remedy or an order."""
+    same = getattr(said, "step", None) == move.step or isinstance(said, Inspected)
+    return move.phase in (Phase.PLANNED, Phase.UNDO_PLANNED) and not same
+
+
+def _is_next(row: Row, move: Moved, said: AnyFact | None) -> bool:
+    return _starts(move, said) and move.until <= row.at
 
 
 def _echoes(said: AnyFact | None, move: Moved) -> bool:

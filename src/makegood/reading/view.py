@@ -8,12 +8,13 @@ import msgspec
 from makegood.core.events import Row
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import Direction, Head, Phase, TaskState
+from makegood.core.words import moment
 from makegood.errors import PayloadError
 from makegood.reading.past import Past
 from makegood.reading.standing import acts_in_words, blocking, in_doubt, in_effect, open_acts
 from makegood.reading.step_view import step_document
 from makegood.reading.waiting import Waiting, task_waiting, waiting_document
-from makegood.reading.words import moment, news_of, state_name, valued
+from makegood.reading.words import news_of, state_name, valued
 
 VERSION_SHOWN = 12
 """Hexadecimal digits of a plan's version that are shown."""

@@ -1,5 +1,6 @@
 """What a task that has not ended waits for: read off the head alone, so that lists can say it too."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -27,20 +28,11 @@ from makegood.core.record import (
     TaskState,
 )
 from makegood.core.reports import REPORT_GRACE
+from makegood.core.words import moment
 from makegood.reading.standing import blocking
-from makegood.reading.words import call_of, moment, news_of
+from makegood.reading.words import WAITED_FOR, call_of, news_of, span
 
-TELLING: Final = (
-    "person",
-    "pause",
-    "supervisor",
-    "scheduler",
-    "agent",
-    "waitOut",
-    "probe",
-    "backoff",
-    "lease",
-)
+TELLING: Final = tuple(WAITED_FOR)
 """What can be waited for, the most telling first."""
 
 
@@ -71,6 +63,18 @@ def waiting_document(plan: Plan, waiting: Waiting) -> dict[str, str]:
         "next": waiting.next,
     }
     return {name: value for name, value in fields.items() if value}
+
+
+def waited_for(document: Mapping[str, str]) -> str:
+    """An exported waiting in short: `a call under way (reserve_car)`."""
+    step = document.get("step", "")
+    return WAITED_FOR[document["for"]] + (f" ({step})" if step else "")
+
+
+def waiting_sentence(document: Mapping[str, str]) -> str:
+    """An exported waiting in full: what is waited for, since when, until when, what happens next."""
+    times = [f"{name} {document[name]}" for name in ("since", "until") if name in document]
+    return f"{', '.join([waited_for(document), *times])}: {document['next']}"
 
 
 def task_waiting(plan: Plan, head: Head, now: Millis) -> Waiting | None:
@@ -115,8 +119,18 @@ def _open(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis) -
         return "supervisor", 0, f"a supervisor finds the remedy ({news_of(opened)})"
     if phase in WAITING_OUT:
         after = _after_undo_wait if phase is Phase.UNDO_WAIT_OUT else _after_wait
-        return "waitOut", opened.due, f"no call can still arrive then; {after(head, step, opened, now)}"
-    return "person", opened.due, _asked(step, phase, opened)
+        return _waits_out(step, opened.due, now, after(head, step, opened, now))
+    if phase in ASKS_A_PERSON and opened.due:
+        return _waits_out(step, opened.due, now, f"a person is asked {_question(step, phase)}")
+    return "person", 0, f"a person says {_question(step, phase)}"
+
+
+def _waits_out(step: StepPlan, until: Millis, now: Millis, after: str) -> tuple[str, Millis, str]:
+    """Until no call can still arrive; then it is the turn of a supervisor that saw the time pass itself."""
+    if until > now:
+        return "waitOut", until, f"no call can still arrive then; {after}"
+    itself = f"one that has just started waits the whole {span(step.life)} itself"
+    return "waitOut", 0, f"a supervisor sees that no call can still arrive ({itself}); {after}"
 
 
 def _called(step: StepPlan, phase: Phase, opened: Open, now: Millis) -> tuple[str, Millis, str]:
@@ -142,7 +156,7 @@ def _planned(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis
     if head.paused:
         return "pause", 0, f"{call} starts once a person resumes the task"
     if lanes.blocked(head):
-        return "person", 0, "nothing more starts before a person has settled what is in doubt"
+        return _held_back(head, now)
     if opened.due <= now:
         return "scheduler", 0, f"a scheduler hands out {call}"
     if kind is Kind.PROBE:
@@ -150,6 +164,14 @@ def _planned(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis
     if opened.news is News.NONE:
         return "agent", opened.due, f"{call} was handed back by its agent and is offered again"
     return "backoff", opened.due, f"{call} is tried again (retry {opened.retries})"
+
+
+def _held_back(head: Head, now: Millis) -> tuple[str, Millis, str]:
+    """Nothing more starts in a task that is to park."""
+    asking = [opened.due for n, opened in head.open.items() if head.marks[n] in ASKS_A_PERSON]
+    until = max(asking, default=0)
+    after = "nothing more starts before a person has settled what is in doubt"
+    return ("waitOut", until if until > now else 0, after) if until else ("person", 0, after)
 
 
 def _after_wait(head: Head, step: StepPlan, opened: Open, now: Millis) -> str:
@@ -172,11 +194,9 @@ def _after_undo_wait(head: Head, step: StepPlan, opened: Open, now: Millis) -> s
     return f"{call_of(step, Kind.UNDO)} goes on"
 
 
-def _asked(step: StepPlan, phase: Phase, opened: Open) -> str:
-    if phase in ASKS_A_PERSON and opened.due:
-        return "once no call can still be on its way, the task parks and a person is asked"
+def _question(step: StepPlan, phase: Phase) -> str:
     if phase is Phase.DOUBT:
-        return f"a person says whether {step.name} happened"
+        return f"whether {step.name} happened"
     if phase is Phase.UNDO_STUCK:
-        return f"a person says what became of {step.name}: {call_of(step, Kind.UNDO)} cannot be finished"
-    return f"a person says whether {step.name}, left in effect, is undone or kept"
+        return f"what became of {step.name}: {call_of(step, Kind.UNDO)} cannot be finished"
+    return f"whether {step.name}, left in effect, is undone or kept"

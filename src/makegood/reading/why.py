@@ -6,18 +6,28 @@ import msgspec
 
 from makegood.core.events import Row
 from makegood.core.plan import Millis, Plan, StepPlan
-from makegood.core.record import CALLED, ENDED, KIND_OF, UNDO_OPEN, Head, Kind, News, Open, Phase, TaskState
+from makegood.core.record import (
+    CALLED,
+    ENDED,
+    KIND_OF,
+    PLANNED,
+    UNDO_OPEN,
+    Head,
+    Kind,
+    News,
+    Open,
+    Phase,
+    TaskState,
+)
+from makegood.core.words import moment
 from makegood.reading.past import Past, StepPast
 from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts
 from makegood.reading.step_view import shown
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
 from makegood.reading.waiting import Waiting, overrun, task_waiting, waiting_of
-from makegood.reading.words import call_of, moment, news_of, one_line, state_name
+from makegood.reading.words import VERDICTS, WAITED_FOR, call_of, news_of, one_line, state_name
 
-MEANING = {
-    "done": "it happened",
-    "absent": "it never happened",
-    "undone": "its effect is gone",
+MEANING = VERDICTS | {
     "kept": "its effect may stand; it counts as settled",
     "left": "go on without it; it stays listed as in effect, and the task stays Failed",
     "retry": "try it again now, counting from the start",
@@ -70,12 +80,13 @@ def why(
     else:
         lines += _remarks(plan, task_id, head, past)
         lines += _open_steps(plan, task_id, head, past, now, alive)
+        lines += _ways_out(plan, task_id, head, past, now)
     return "\n".join(map(one_line, lines))
 
 
 def _waits(plan: Plan, waiting: Waiting) -> Iterator[str]:
     step = "" if waiting.step is None else f" ({plan.steps[waiting.step].name})"
-    yield f"  waits for  {waiting.on}{step}"
+    yield f"  waits for  {WAITED_FOR[waiting.on]}{step}"
     if waiting.since:
         yield f"  since      {moment(waiting.since)}"
     if waiting.until:
@@ -113,9 +124,10 @@ def _how_it_ended(step: StepPast, head: Head) -> str:
     said = shown(step, head.open.get(step.plan.index))
     if step.phase is Phase.SKIPPED:
         return f"skipped by {step.settled_by}"
-    settled = f", says {step.settled_by}" if step.settled_by else ""
+    if step.settled_as:
+        return f"{VERDICTS[step.settled_as]}, says {step.settled_by}"
     error = step.do.error if said.outcome in ("refused", "absent", "none") else ""
-    return OUTCOMES[said.outcome] + settled + _because(error)
+    return OUTCOMES[said.outcome] + _because(error)
 
 
 def _list(title: str, entries: list[tuple[str, str]]) -> Iterator[str]:
@@ -136,6 +148,10 @@ def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> It
     standing = [(steps[n].plan.name, _standing(steps[n])) for n in in_effect(plan, head)]
     yield from _list("In effect outside", standing)
     yield from _list("In doubt", [(steps[n].plan.name, _doubt(steps[n], head.open[n])) for n in doubtful])
+    yield from _acts(plan, task_id, head, now)
+
+
+def _acts(plan: Plan, task_id: str, head: Head, now: Millis) -> Iterator[str]:
     acts = [(_command(task_id, act), _means(act)) for act in open_acts(plan, task_id, head, now)]
     yield from _list('What you can do (with --why "..." the history keeps your reason)', acts)
 
@@ -192,11 +208,24 @@ def _open_steps(
                 yield f"{step.plan.name}: {words}"
 
 
+def _ways_out(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
+    """What a person can do about a task that does not go on though nothing of it failed."""
+    if any(_unread(step) for step in past.steps):
+        yield from _acts(plan, task_id, head, now)
+
+
+def _unread(step: StepPast) -> str:
+    """Why its agent handed the step's call back, as long as it has not been offered again."""
+    return step.lane.unread if step.phase in PLANNED else ""
+
+
 def _sentences(task_id: str, head: Head, step: StepPast, waiting: Waiting, alive: Alive | None) -> str:
     opened = head.open.get(step.plan.index, Open())
     call = call_of(step.plan, KIND_OF.get(step.phase, Kind.DO))
     since, until = moment(waiting.since), moment(waiting.until)
     match waiting.on:
+        case "agent" | "backoff" | "scheduler" if _unread(step):
+            return _handed_back(step, call, f"at {until}" if waiting.until else "now")
         case "lease":
             return _under_way(step, opened, f"calling {call}", since, until)
         case "probe" if step.phase in CALLED:
@@ -207,10 +236,12 @@ def _sentences(task_id: str, head: Head, step: StepPast, waiting: Waiting, alive
             now = f"or now by `makegood retry {task_id} {step.plan.name}`"
             again = f"{call} is tried again at {until} ({_retry(head, step, opened)}), {now}"
             return f"{_last_word(opened)}; {again}."
-        case "waitOut":
-            return f"{_last_word(opened)}; nobody acts before {until}: {waiting.next}."
+        case "waitOut" if step.phase not in PLANNED:
+            before = f"nobody acts before {until}: " if waiting.until else ""
+            return f"{_last_word(opened)}; {before}{waiting.next}."
         case "agent":
-            return f"{_offered(step, opened, call, waiting)} {_who_can(step.plan, alive)}".rstrip()
+            offered = f"{call} is offered since {since}, and no agent has claimed it."
+            return f"{offered} {_who_can(step.plan, alive)}".rstrip()
         case "supervisor" | "scheduler":
             return f"{waiting.next}.{_missing(waiting.on, alive)}"
         case _:
@@ -220,9 +251,9 @@ def _sentences(task_id: str, head: Head, step: StepPast, waiting: Waiting, alive
 def _under_way(step: StepPast, opened: Open, doing: str, since: str, until: str) -> str:
     if overrun(opened):
         return f"{step.plan.agent} has been {doing} since {since}, past its timeout, and cannot be stopped."
-    again = f", retry {opened.retries} after: {news_of(opened)}" if opened.retries else ""
+    again = f" (retry {opened.retries} after: {news_of(opened)})" if opened.retries else ""
     return (
-        f"{step.plan.agent} has been {doing} since {since} (attempt {opened.attempt}{again}) "
+        f"{step.plan.agent} has been {doing} since {since}{again} "
         f"and has until {until}. Should it fall silent, a supervisor takes over at {moment(opened.due)}."
     )
 
@@ -237,11 +268,12 @@ def _retry(head: Head, step: StepPast, opened: Open) -> str:
     return f"retry {opened.retries}"
 
 
-def _offered(step: StepPast, opened: Open, call: str, waiting: Waiting) -> str:
-    if waiting.until:
-        return f"{call}: {step.lane.error}. It is offered again at {moment(waiting.until)}."
-    since = moment(waiting.since)
-    return f"{call} is offered (attempt {opened.attempt}) since {since}, and no agent has claimed it."
+def _handed_back(step: StepPast, call: str, when: str) -> str:
+    agent = step.plan.agent
+    return (
+        f"{agent} handed {call} back unsent: {_unread(step)}. No retry is counted; it is offered again "
+        f"{when}. Deploy a {agent} that can read it, or undo the task."
+    )
 
 
 def _who_can(step: StepPlan, alive: Alive | None) -> str:

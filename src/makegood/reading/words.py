@@ -1,14 +1,11 @@
-"""How the record is said to people: moments, lengths of time, calls, and fields that have a value."""
+"""How the record is said to people: what is waited for, lengths of time, calls, fields that have a value."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
 
 from makegood.core.plan import Millis, StepPlan
 from makegood.core.record import Kind, News, Open, TaskState
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 NEWS: Final = {
     News.NONE: "",
@@ -21,13 +18,30 @@ NEWS: Final = {
 }
 """The last word on a call that brought no result."""
 
+WAITED_FOR: Final = {
+    "person": "a person",
+    "pause": "somebody to resume it",
+    "supervisor": "a supervisor",
+    "scheduler": "a scheduler",
+    "agent": "an agent",
+    "waitOut": "a lost call to die",
+    "probe": "the service's word",
+    "backoff": "the next try",
+    "lease": "a call under way",
+}
+"""What can be waited for, the most telling first, in words."""
+
+VERDICTS: Final = {
+    "done": "it happened",
+    "absent": "it never happened",
+    "undone": "its effect is gone",
+    "kept": "its effect may stand",
+    "left": "it is left in effect",
+}
+"""What a named person says of a step."""
+
 PAYLOAD_SHOWN = 160
 """Characters of a payload that a line of text shows; documents hold all of it."""
-
-
-def moment(at: Millis) -> str:
-    """RFC 3339, UTC, milliseconds: 2026-07-05T10:00:30.000Z."""
-    return f"{_EPOCH + timedelta(milliseconds=at):%Y-%m-%dT%H:%M:%S}.{at % 1000:03}Z"
 
 
 def span(length: Millis) -> str:

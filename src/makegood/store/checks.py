@@ -32,7 +32,7 @@ def refusal(change: Change) -> str | None:
             f"a store takes up to {BYTES_MAX:,} in each"
         )
     for name, number in (("write id", change.write_id), ("due time", change.due or 0)):
-        if not -INTEGER_MAX <= number <= INTEGER_MAX:
+        if not -INTEGER_MAX - 1 <= number <= INTEGER_MAX:
             return f"its {name} {number} does not fit in 64 bits"
     for name, text in (("id", change.task_id), ("plan name", change.plan), ("version", change.plan_version)):
         if not _is_unicode(text):

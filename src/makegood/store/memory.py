@@ -140,7 +140,9 @@ class MemoryStore:
     def _verb(self) -> Iterator[Millis]:
         """Hold the file alone, at one moment of store time; the stamp is kept afterwards."""
         if not self._is_open:
-            raise StoreUnavailable("this MemoryStore is not open; await open() first")
+            raise StoreUnavailable(
+                "this MemoryStore is not open; use it inside `async with`, or await open() first"
+            )
         asked = self._time.asked()
         with self._file.lock:
             now = self._time.now(self._file.mark)

@@ -169,7 +169,9 @@ class SqliteFile:
 
     def _connected(self) -> apsw.Connection:
         if self._connection is None:
-            raise StoreUnavailable(f"{self.path} is not open; await open() first")
+            raise StoreUnavailable(
+                f"{self.path} is not open; use it inside `async with`, or await open() first"
+            )
         if self._process != os.getpid():
             raise StoreUnavailable(f"{self.path} was opened before a fork; open a store in each process")
         return self._connection

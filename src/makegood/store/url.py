@@ -23,7 +23,7 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
         case "sqlite" if colon:
             return SqliteStore(_sqlite_path(url, rest), clock=clock)
         case "postgres" | "postgresql" | "dynamodb":
-            raise StoreError(f"{scheme}: stores are not in this version of makegood; it knows {KNOWN}")
+            raise StoreError(f"{scheme} stores are not in this version of makegood; it knows {KNOWN}")
         case _:  # the rest of an URL may hold a password
             raise StoreError(f"{scheme}{colon} names no store; makegood knows {KNOWN}")
 

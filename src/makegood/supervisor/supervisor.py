@@ -2,18 +2,21 @@
 the core choose the remedy: retry, probe, wait out, compensate, park. It never calls a service.
 """
 
+import logging
 from collections.abc import Callable
 
 from makegood.agenda import Agenda, every
 from makegood.core.draft import Draft
 from makegood.core.events import Inspected
 from makegood.core.plan import Millis
-from makegood.core.record import ASKS_A_PERSON, REPORTED, WAITING_OUT, decode_head
+from makegood.core.record import ASKS_A_PERSON, REPORTED, WAITING_OUT, TaskState, decode_head
 from makegood.core.remedy import wants_inspection
 from makegood.core.retry import JITTER_MAX
 from makegood.desk import Desk
 from makegood.rooms import Entry
 from makegood.supervisor.witness import Witness
+
+log = logging.getLogger("makegood.supervisor")
 
 TRY_AGAIN: Millis = 50
 """How soon to look again at a wait-out that is over in store time but not yet by this process's own clock."""
@@ -40,6 +43,8 @@ class Supervisor:
         """Keep the moments of a task that was just committed; leases are found on the rounds."""
         self._witness.note(self._desk.store.stamp())
         head = entry.head
+        if head.state is TaskState.FAILED:
+            log.warning("task %s is parked; `makegood why %s` says for whom", entry.task_id, entry.task_id)
         for step, opened in head.open.items():
             mark = head.marks[step]
             if mark in REPORTED or mark in WAITING_OUT or (mark in ASKS_A_PERSON and opened.due):

@@ -1,0 +1,139 @@
+"""What a client knows of one store: reading tasks, applying acts, waiting for ends."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from makegood.core.events import Act, Row, decode_row
+from makegood.core.plan import Millis, Plan
+from makegood.core.record import AT_REST, Head, TaskState, decode_head
+from makegood.desk import Desk
+from makegood.errors import ActRefused, MakegoodError, UnknownTask
+from makegood.payload import resolve
+from makegood.reading import view, why
+from makegood.reading.words import state_name
+from makegood.store.protocol import Query, Stored
+
+POLL_FIRST, POLL_CAP = 0.05, 1.0
+"""Seconds between looks at a task that another process drives."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A task read at one moment: its head, plan and history."""
+
+    stored: Stored
+    head: Head
+    plan: Plan
+    rows: list[tuple[int, Row]]
+    read_at: Millis
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """The exported record. Raises MissingPath when the output refers to something that is not there."""
+        return view.record_of(
+            self.plan, self.stored.task_id, self.head, self.rows, now=self.read_at, resolve=resolve
+        )
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Some of the tasks asked for, in short, and where to go on (None: that was all)."""
+
+    tasks: Sequence[dict[str, Any]]
+    next: str | None
+
+
+class Connection:
+    """Tasks in a store, seen through a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.store = desk.store
+
+    async def stored(self, task_id: str) -> Stored:
+        """A task as the store holds it. Raises UnknownTask, StoreError."""
+        [stored] = await self.store.load([task_id])
+        if stored is None:
+            raise UnknownTask(task_id)
+        return stored
+
+    async def alive(self) -> why.Alive:
+        """What the living processes are and can do."""
+        members = await self.store.members()
+        return why.Alive(
+            roles=frozenset(role for member in members for role in member.roles),
+            actions=frozenset(action for member in members for action in member.actions),
+        )
+
+    async def snapshot(self, task_id: str) -> Snapshot:
+        """A task as it stands, with its history. Raises UnknownTask, StoreError."""
+        stored = await self.stored(task_id)
+        rows = await self.store.history(task_id)
+        read = [(row.version, decode_row(row.body)) for row in rows if row.version <= stored.version]
+        plan = await self.desk.shelf.plan(stored.plan_version)
+        return Snapshot(stored, decode_head(stored.head), plan, read, self.desk.now())
+
+    async def list(
+        self,
+        states: Sequence[str] | None = None,
+        plan: str | None = None,
+        *,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> TaskPage:
+        """Tasks in short, newest first; `after` is a former page's `next`. Raises MakegoodError for a state
+        that is none."""
+        numbers = None if states is None else tuple(_state_number(state) for state in states)
+        page = await self.store.search(Query(states=numbers, plan=plan), after=after, limit=limit)
+        now, tasks = self.desk.now(), []
+        for stored in page.tasks:
+            compiled = await self.desk.shelf.plan(stored.plan_version)
+            tasks.append(view.summary_of(compiled, stored.task_id, decode_head(stored.head), now))
+        return TaskPage(tasks, page.next)
+
+    async def act(self, task_id: str, act: Act) -> bool:
+        """Apply an act; False: it was so already. Raises UnknownTask, ActRefused, StoreError."""
+        try:
+            return await self.desk.act(task_id, act)
+        except ActRefused as refused:
+            raise ActRefused(f"task {task_id}: {refused}") from None
+
+    async def step_number(self, task_id: str, step: str) -> int:
+        """The number of a step by its name. Raises UnknownTask, ActRefused when the plan has no such step."""
+        stored = await self.stored(task_id)
+        plan = await self.desk.shelf.plan(stored.plan_version)
+        if step not in plan.index_of:
+            known = ", ".join(plan.index_of)
+            raise ActRefused(f"task {task_id}: plan {plan.name} has no step {step!r}; it has {known}")
+        return plan.index_of[step]
+
+    async def state(self, task_id: str) -> TaskState:
+        """Where a task stands. Raises UnknownTask, StoreError."""
+        return TaskState((await self.stored(task_id)).state)
+
+    async def at_rest(self, task_id: str) -> TaskState:
+        """Wait until a task has ended or is parked, by whichever process."""
+        pause = POLL_FIRST
+        while True:
+            heard = self.desk.ended(task_id)
+            try:
+                state = await self.state(task_id)
+                if state in AT_REST:
+                    return state
+                done, _ = await asyncio.wait([heard], timeout=pause)
+                if done:
+                    return heard.result()
+            finally:
+                self.desk.forget_waiter(task_id, heard)
+            pause = min(POLL_CAP, pause * 1.5)
+
+
+def _state_number(name: str) -> int:
+    for state in TaskState:
+        if state_name(state) == name:
+            return state
+    known = ", ".join(state_name(state) for state in TaskState)
+    raise MakegoodError(f"{name!r} is no state of a task; the states are {known}")

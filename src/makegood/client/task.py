@@ -1,0 +1,159 @@
+"""A handle on one task."""
+
+import asyncio
+import getpass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from makegood.client.connection import Connection
+from makegood.core.events import (
+    Act,
+    CancelAsked,
+    PauseAsked,
+    ResolveAsked,
+    ResumeAsked,
+    RetryAsked,
+    SkipAsked,
+    Verdict,
+)
+from makegood.core.record import TaskState
+from makegood.errors import ActRefused, Compensated, Failed, PayloadError
+from makegood.payload import canonical, codec_for
+from makegood.reading import why as words
+from makegood.reading.facts import facts_of
+from makegood.reading.words import state_name
+
+Out = TypeVar("Out")
+
+
+class Task(Generic[Out]):
+    """A handle on one task: wait for it, look at it, act on it."""
+
+    def __init__(self, connection: Connection, task_id: str, output_type: Any) -> None:
+        self._connection = connection
+        self.task_id = task_id
+        self._output_type = output_type
+
+    def __repr__(self) -> str:
+        return f"<task {self.task_id}>"
+
+    # --- waiting
+
+    async def wait(self, timeout: float | None = None) -> str:
+        """Wait until it ends or is parked: "Completed", "Compensated" or "Failed".
+
+        Raises TimeoutError after `timeout` seconds; the task goes on.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                return state_name(await self._connection.at_rest(self.task_id))
+        except TimeoutError:
+            raise TimeoutError(
+                f"task {self.task_id} has not ended within {timeout:g} s; it goes on, and why() says what it "
+                "waits for"
+            ) from None
+
+    async def result(self, timeout: float | None = None) -> Out:
+        """Wait for its output. Raises Compensated or Failed with the reason, TimeoutError, PayloadError when
+        the output refers to what a result does not have, StoreError."""
+        state = await self.wait(timeout)
+        snapshot = await self._connection.snapshot(self.task_id)
+        if state == "Completed":
+            if "outputError" in snapshot.record:
+                raise PayloadError(f"task {self.task_id}: {snapshot.record['outputError']}")
+            output: Out = codec_for(self._output_type).convert(snapshot.record.get("output"), "output")
+            return output
+        raise (Compensated if state == "Compensated" else Failed)(
+            self.task_id, snapshot.record.get("reason", "it was undone")
+        )
+
+    # --- looking
+
+    async def record(self) -> dict[str, Any]:
+        """The record as JSON values: the document of the pattern."""
+        return (await self._connection.snapshot(self.task_id)).record
+
+    async def history(self) -> list[dict[str, Any]]:
+        """Its history as JSON values, a fact each, oldest first: when, who, what."""
+        snapshot = await self._connection.snapshot(self.task_id)
+        return facts_of(snapshot.plan, snapshot.rows)
+
+    async def why(self) -> str:
+        """In words: what it waits for, since when, until when, and what happens next."""
+        snapshot, alive = await self._connection.snapshot(self.task_id), await self._connection.alive()
+        return words.why(
+            snapshot.plan, self.task_id, snapshot.head, snapshot.rows, now=snapshot.read_at, alive=alive
+        )
+
+    # --- acting: `by` is who acts (the user of this machine if not said), `why` is recorded with it
+
+    async def cancel(self, *, by: str | None = None, why: str = "") -> str:
+        """Turn it: what it did is undone. Raises ActRefused when it is Completed or past its pivot."""
+        fresh = await self._act(CancelAsked(by or user(), why))
+        match await self._connection.state(self.task_id):
+            case TaskState.RUNNING:
+                return "cancel is pending: its pivot is in doubt" if fresh else "cancel was pending already"
+            case TaskState.FAILED:
+                return "cancelled; before anything is undone a person must settle what `makegood why` says"
+            case TaskState.COMPENSATED if not fresh:
+                return "already compensated"
+            case _:
+                return "cancelled" if fresh else "already compensating"
+
+    async def pause(self, *, by: str | None = None, why: str = "") -> str:
+        """Start no call until resumed; open calls finish."""
+        fresh = await self._act(PauseAsked(by or user(), why))
+        return "paused" if fresh else "already paused"
+
+    async def resume(self, *, by: str | None = None, why: str = "") -> str:
+        """Go on."""
+        fresh = await self._act(ResumeAsked(by or user(), why))
+        return "resumed" if fresh else "it was not paused"
+
+    async def retry(self, step: str | None = None, *, by: str | None = None, why: str = "") -> str:
+        """Try a step (or every step that waits for another try) again now."""
+        number = -1 if step is None else await self._number(step)
+        await self._act(RetryAsked(number, by or user(), why))
+        return "trying again"
+
+    async def skip(
+        self, step: str, result_json: bytes | None = None, *, by: str | None = None, why: str = ""
+    ) -> str:
+        """Go on as if the step were done by hand. Raises ActRefused where that would break a promise."""
+        await self._act(SkipAsked(await self._number(step), by or user(), why, _given(result_json)))
+        return f"skipped {step}"
+
+    async def resolve(
+        self,
+        step: str,
+        verdict: str,
+        result_json: bytes | None = None,
+        *,
+        by: str | None = None,
+        why: str = "",
+    ) -> str:
+        """Settle what only a person can: "done", "absent", "undone", "kept" or "left". Raises ActRefused."""
+        if verdict not in set(Verdict):
+            raise ActRefused(f"{verdict!r} is no verdict; say {', '.join(Verdict)}")
+        number, who = await self._number(step), by or user()
+        await self._act(ResolveAsked(number, Verdict(verdict), who, why, _given(result_json)))
+        return f"resolved {step} as {verdict}"
+
+    async def _act(self, act: Act) -> bool:
+        return await self._connection.act(self.task_id, act)
+
+    async def _number(self, step: str) -> int:
+        return await self._connection.step_number(self.task_id, step)
+
+
+def user() -> str:
+    """Who acts, where nobody said: the user of this machine."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+def _given(result_json: bytes | None) -> tuple[msgspec.Raw, ...]:
+    return () if result_json is None else (msgspec.Raw(canonical(result_json)),)

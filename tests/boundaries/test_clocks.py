@@ -1,0 +1,77 @@
+"""Wall clocks that are off by ten years, or jump by as much on the way: nothing is lost but time (S17)."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from makegood.core.events import TaskSubmitted
+from makegood.core.record import Kind
+from tests.boundaries.faults import TEN_YEARS, CallFault, Trouble, WorldFault
+from tests.boundaries.scenarios import BY_NAME, DONE, Scenario, brief
+from tests.boundaries.simulation import World, play
+from tests.core.plans import PROBED, TOMB, series
+
+NAMES = ("straight", "group", "neither", "undo_doubted")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fault", WorldFault, ids=lambda fault: str(fault.name))
+def test_clocks_go_wrong_at_any_operation(name: str, fault: WorldFault) -> None:
+    clean = play(World(BY_NAME[name], engines=2))
+    for at in range(1, clean.until_rest + 1, 2):
+        world = play(World(BY_NAME[name], Trouble(at, fault), engines=2))
+        assert not world.complaints, f"at {at}\n{world.story()}"
+
+
+LATE_CALL = Scenario(
+    "late_call",
+    series(brief("a", TOMB), brief("b", PROBED, settle=3)),
+    DONE,
+    script={("b", Kind.DO, 1): CallFault.LATE},
+)
+
+
+@pytest.mark.parametrize("jump", [TEN_YEARS, -TEN_YEARS])
+@pytest.mark.parametrize("at", [0.01 * n for n in range(1, 12)] + [1.0, 2.03, 2.1, 2.5, 4.0])
+def test_a_wait_out_is_not_shortened_by_a_jump(at: float, jump: int) -> None:
+    world = play(World(LATE_CALL, engines=2, events=[(at, lambda world: world.jump(jump))]))
+    assert not world.complaints, world.story()
+    assert world.services[1].most_live == 1
+
+
+def submitted_by_hand(scenario: Scenario) -> tuple[Callable[[World], None], Callable[[World], None]]:
+    """Save the plan; submit the task: through the first process, each when a test says so."""
+
+    def save(world: World) -> None:
+        first, plan = world.members[0], scenario.compiled
+        world.users[0].submitted = True
+        first.begin(first.store.save_plan(plan.version, plan.name, scenario.document))
+
+    def submit(world: World) -> None:
+        desk = world.members[0].engine.desk
+        event = TaskSubmitted(msgspec.Raw(b"{}"))
+        world.members[0].begin(desk.submit(scenario.compiled, "trip-1", event))
+
+    return save, submit
+
+
+def test_a_call_claimed_at_a_moment_that_is_long_past_is_not_sent() -> None:
+    """A process that has not heard of a jump yet claims in the old time; another, which has, waits that out.
+
+    The claim's own commit brings the news: by the store's clock the call's life is over before it begins.
+    """
+    brief_life = brief("b", PROBED, timeout=0.5, settle=0.4)
+    scenario = Scenario(
+        "unaware", series(brief_life), DONE, script={("b", Kind.DO, n): CallFault.LATE for n in (1, 2)}
+    )
+    save, submit = submitted_by_hand(scenario)
+    events = [
+        (0.0, save),
+        (0.3, lambda world: world.jump(TEN_YEARS)),
+        (0.5, lambda world: world.launch()),
+        (0.9, submit),
+    ]
+    world = play(World(scenario, events=events))
+    assert not world.complaints, world.story()
+    assert world.services[0].most_live == 1

@@ -1,0 +1,239 @@
+"""The desk keeps what it is told: facts are not lost, not doubled, and nobody is told what is not so."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from makegood.core.draft import Draft
+from makegood.core.events import (
+    Act,
+    CancelAsked,
+    Claimed,
+    EvidenceFiled,
+    Fact,
+    PauseAsked,
+    Reply,
+    Reported,
+    ResumeAsked,
+    TaskSubmitted,
+    decode_row,
+)
+from makegood.core.record import OFFERED, Kind
+from makegood.desk import DECISIONS_MAX, Desk
+from makegood.errors import StoreError, StoreUncertain
+from makegood.rooms import Entry
+from makegood.scheduler.scheduler import Scheduler
+from makegood.store.memory import MemoryFile, MemoryStore
+from makegood.testing.faulty import FaultyStore, StoreFault
+from makegood.testing.virtual import VirtualClock, run
+from tests.core.plans import KEYED, plan_of, series, step
+
+PLAN = plan_of(series(step("a", KEYED), step("b", KEYED)), "two")
+
+
+class Office:
+    """A desk on a store in memory, whose next operations with a name in `faults` are struck."""
+
+    def __init__(self, file: MemoryFile, name: str) -> None:
+        self.faults: dict[str, list[StoreFault | None]] = {}
+        clock = VirtualClock()
+        self.store = FaultyStore(
+            MemoryStore(file, clock=clock),
+            clock,
+            strikes=self._strikes,
+            kill=self._never,
+            freeze=self._never,
+            committed=lambda change: None,
+        )
+        self.desk = Desk(self.store, clock, name, random_bits=Random(name).getrandbits)
+
+    def _strikes(self, verb: str) -> StoreFault | None:
+        waiting = self.faults.get(verb)
+        return waiting.pop(0) if waiting else None
+
+    def _never(self) -> None:
+        raise AssertionError("nobody dies here")
+
+    async def open(self) -> asyncio.Task[None]:
+        await self.store.open()
+        await self.store.now()
+        return asyncio.create_task(self.desk.run())
+
+    async def submit(self, task_id: str) -> bool:
+        await self.store.save_plan(PLAN.version, PLAN.name, b"")
+        return await self.desk.submit(PLAN, task_id, TaskSubmitted(msgspec.Raw(b"{}")))
+
+    async def facts(self, task_id: str) -> list[Fact]:
+        return [fact for row in await self.store.history(task_id) for fact in decode_row(row.body).facts]
+
+
+def in_virtual_time(main: Callable[[Office, Office], Coroutine[Any, Any, None]]) -> None:
+    """Run a test with two desks on one file; a rival has a scheduler beside it."""
+
+    async def opened() -> None:
+        file = MemoryFile()
+        ours, rival = Office(file, "ours"), Office(file, "rival")
+        rival.desk.rooms.deciding = [Scheduler(rival.desk)]
+        for office in (ours, rival):
+            office.desk.shelf.add_plan(PLAN)
+        flushing = [await ours.open(), await rival.open()]
+        await main(ours, rival)
+        assert not any(task.done() for task in flushing)
+
+    run(opened())
+
+
+@pytest.mark.parametrize("fault", [StoreFault.REQUEST_LOST, StoreFault.ANSWER_LOST])
+def test_a_submission_whose_answer_was_lost_is_made_in_the_end(fault: StoreFault) -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        ours.faults["commit"] = [fault]
+        assert await ours.submit("t")
+        assert [type(fact) for fact in await ours.facts("t")].count(TaskSubmitted) == 1
+
+    in_virtual_time(main)
+
+
+def test_fifty_submissions_at_once_are_one_task_and_all_durable() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        async def submits(office: Office) -> bool:
+            news = await office.submit("t")
+            assert (await office.store.load(["t"]))[0] is not None, "answered before it was durable"
+            return news
+
+        answers = await asyncio.gather(*(submits(office) for office in (ours, rival) for _ in range(25)))
+        assert sorted(answers) == [False] * 49 + [True]
+
+    in_virtual_time(main)
+
+
+def test_all_submissions_at_once_hear_that_the_store_was_away_and_may_come_again() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        ours.faults["commit"] = [StoreFault.UNAVAILABLE]
+        answers = await asyncio.gather(*(ours.submit("t") for _ in range(3)), return_exceptions=True)
+        assert all(isinstance(answer, StoreError) for answer in answers)
+        assert await ours.submit("t")
+
+    in_virtual_time(main)
+
+
+def test_a_submission_of_a_taken_id_swallows_no_report_of_that_task() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        ours.desk.post("t", Reported(0, 1, Kind.DO, Reply.DONE))
+        assert not await ours.desk.submit(PLAN, "t", TaskSubmitted(msgspec.Raw(b"{}")))
+        await ours.desk.settle(5)
+        assert Reported in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
+async def claimed(ours: Office, rival: Office) -> None:
+    """Task "t" with its first call claimed; our desk knows an older version."""
+    assert await ours.submit("t")
+    rival.desk.look("t")
+    await rival.desk.settle(5)
+    assert await rival.desk.act("t", Claimed(0, 1, "rival"))
+
+
+def test_a_fact_that_is_decided_again_while_the_store_is_away_is_recorded_once() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        assert await rival.desk.act("t", Reported(0, 1, Kind.DO, Reply.DONE))
+        assert await ours.submit("other")
+        ours.faults["commit"] = [StoreFault.UNAVAILABLE]
+        ours.desk.post("t", Reported(0, 1, Kind.DO, Reply.DONE))  # news to the head at hand? no: read again
+        ours.desk.post("other", PauseAsked("ann"))
+        await ours.desk.settle(10)
+        facts = [type(fact) for fact in await ours.facts("t")]
+        assert facts.count(EvidenceFiled) == 1
+        assert [type(fact) for fact in await ours.facts("other")].count(PauseAsked) == 1
+
+    in_virtual_time(main)
+
+
+def test_a_report_is_never_given_up_however_many_others_are_faster() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        commit, rounds = ours.store.commit, 0
+
+        async def beaten(changes: Any) -> Any:
+            nonlocal rounds
+            rounds += 1
+            if rounds <= DECISIONS_MAX + 5:
+                act = PauseAsked("rival") if rounds % 2 else ResumeAsked("rival")
+                assert await rival.desk.act("t", act)
+            return await commit(changes)
+
+        ours.store.commit = beaten  # type: ignore[method-assign]  # a rival who is always a little faster
+        ours.desk.post("t", Reported(0, 1, Kind.DO, Reply.DONE))
+        await asyncio.sleep(60)
+        assert rounds > DECISIONS_MAX
+        assert Reported in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
+def test_an_act_that_others_are_always_faster_than_is_told_so() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        commit, rounds = ours.store.commit, 0
+
+        async def beaten(changes: Any) -> Any:
+            nonlocal rounds
+            rounds += 1
+            act = PauseAsked("rival") if rounds % 2 else ResumeAsked("rival")
+            assert await rival.desk.act("t", act)
+            return await commit(changes)
+
+        ours.store.commit = beaten  # type: ignore[method-assign]  # a rival who is always a little faster
+        with pytest.raises(StoreError, match="other writers were faster"):
+            await ours.desk.act("t", CancelAsked("ann"))
+
+    in_virtual_time(main)
+
+
+class EagerAgents:
+    """Claims whatever is offered, and makes no call."""
+
+    def claims(self, draft: Draft) -> list[Claimed]:
+        opened = draft.head.open.items()
+        return [Claimed(step, o.attempt, "ours") for step, o in opened if draft.marks[step] in OFFERED]
+
+    def carry_out(self, entry: Entry, claims: Sequence[Claimed], asked: float) -> None:
+        """Leave it at the claim."""
+
+    def release(self, claims: Sequence[Claimed]) -> None:
+        """There are slots enough."""
+
+    def saved(self, entry: Entry) -> None:
+        """Remember nothing."""
+
+
+@pytest.mark.parametrize("stop", [CancelAsked("ann"), PauseAsked("ann")], ids=["cancel", "pause"])
+def test_a_stop_wins_over_the_claims_of_the_same_change(stop: Act) -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        assert await ours.submit("t")
+        rival.desk.look("t")  # which hands out the first call
+        await rival.desk.settle(5)
+        ours.desk.rooms.agents = EagerAgents()
+        claim = asyncio.ensure_future(ours.desk.act("t", Claimed(0, 1, "ours")))
+        await asyncio.sleep(0)
+        assert await ours.desk.act("t", stop)
+        assert not await claim
+        assert Claimed not in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
+def test_a_lost_answer_to_a_plan_is_the_callers_to_repeat() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        ours.faults["save_plan"] = [StoreFault.ANSWER_LOST]
+        with pytest.raises(StoreUncertain):
+            await ours.submit("t")
+        assert await ours.submit("t")
+
+    in_virtual_time(main)
