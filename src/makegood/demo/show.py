@@ -72,13 +72,12 @@ def summary_table(
     """The table at the end, as text."""
     states = Counter(record["state"] for record in records.values())
     ended = ", ".join(f"{states[state]} {state}" for state in STATES if states[state])
-    width = max(len(kind) for kind in KINDS) + 2
     lines = [f"\n{len(records)} trips, {_kills(kills)}, {seconds:.0f} s: {ended}", ""]
-    lines.append("at the service".ljust(16) + "".join(kind.rjust(width) for kind in KINDS) + "  calls hit")
+    lines.append("service " + "".join(f"  {kind}" for kind in KINDS) + "   hit")
     for service, found in findings.items():
-        counts = "".join(str(found.counts[kind]).rjust(width) for kind in KINDS)
-        lines.append(service.ljust(16) + counts + f"{hit[service]:10.0%}")
-    lines.append("(calls hit: the share of all calls that a fault hit)")
+        counts = "".join(f"  {found.counts[kind]:>{len(kind)}}" for kind in KINDS)
+        lines.append(f"{service:8}{counts}{hit[service]:6.0%}")
+    lines.append("Counted in the services' ledgers; hit: the share of their calls that a fault hit.")
     bad = sum(
         found.counts[kind] for found in findings.values() for kind in ("double", "orphaned", "half done")
     )
