@@ -20,11 +20,15 @@ class Agenda:
         self._now = now
         self._look = look
         self._moments: list[tuple[Millis, int, str]] = []
+        self._noted: set[tuple[str, Millis]] = set()
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
 
     def note(self, task_id: str, due: Millis) -> None:
         """Remind me of this task at this moment of store time."""
+        if (task_id, due) in self._noted:
+            return
+        self._noted.add((task_id, due))
         entry = (due, next(self._order), task_id)
         heapq.heappush(self._moments, entry)
         if self._moments[0] is entry:
@@ -46,7 +50,9 @@ class Agenda:
         self._timer = None
         now = self._now()
         while self._moments and self._moments[0][0] <= now:
-            self._look(heapq.heappop(self._moments)[2])
+            due, _, task_id = heapq.heappop(self._moments)
+            self._noted.discard((task_id, due))
+            self._look(task_id)
         if self._moments:
             self._arm()
 
@@ -56,7 +62,7 @@ async def every(
 ) -> None:
     """Make a room's rounds for ever, on its own clock, or `sooner` when that is set.
 
-    Trouble with the store only costs a round.
+    Trouble, whatever it is, only costs a round.
     """
     sooner = sooner or asyncio.Event()
     while True:
@@ -65,6 +71,8 @@ async def every(
             await rounds()
         except StoreError as error:
             log.warning("%s: these rounds failed, the next come in %g s: %s", what, seconds, error)
+        except Exception:  # a fault of ours must not end a room that others count on
+            log.exception("%s: these rounds failed, the next come in %g s", what, seconds)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await sooner.wait()

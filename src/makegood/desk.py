@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from makegood.clock import Clock
 from makegood.core import machine
 from makegood.core.draft import Draft
-from makegood.core.events import Claimed, Event, Row, TaskSubmitted, chain, encode_row
+from makegood.core.events import Claimed, Event, Row, TaskSubmitted, chain, decode_row, encode_row
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import AT_REST, TaskState, encode_head
 from makegood.core.values import Values
@@ -173,6 +173,10 @@ class Desk:
                 log.warning("the store cannot be reached, trying again in %.2f s: %s", pause, error)
                 await asyncio.sleep(pause)
                 pause = min(RETRY_CAP, pause * 2)
+            except Exception:  # a fault of ours: who waits was told, the rooms' facts are decided again
+                log.exception("a flush failed, trying again in %.2f s", pause)
+                await asyncio.sleep(pause)
+                pause = min(RETRY_CAP, pause * 2)
 
     async def flush(self) -> None:
         """Decide and commit what is on the desk now, at most TASKS_A_FLUSH tasks.
@@ -184,14 +188,15 @@ class Desk:
         asked = self.clock.monotonic()
         decisions: list[Decision] = []
         try:
-            loaded = await self.shelf.load([task_id for task_id in batch if task_id not in self._new])
+            new = {task_id for task_id, posts in batch.items() if self._is_new(task_id, posts)}
+            loaded = await self.shelf.load([task_id for task_id in batch if task_id not in new])
             now, undecided, batch = self.now(), batch, {}
             for task_id, posts in undecided.items():
                 decision = self._decide(task_id, posts, now, fresh=task_id in loaded)
                 if decision is not None and decision.change is not None:
                     decisions.append(decision)
             await self._commit(decisions, asked)
-        except StoreUnavailable as error:
+        except Exception as error:
             self._put_back(batch, decisions, error)
             raise
         finally:
@@ -257,9 +262,8 @@ class Desk:
             post.fail(error)
 
     def _begin(self, task_id: str, posts: list[Posted], now: Millis, *, fresh: bool) -> Decision | None:
-        first = next((post for post in posts if post.plan is not None), None)
-        if first is not None and task_id in self._new:
-            return self._begin_new(task_id, first, posts, now)
+        if self._is_new(task_id, posts):
+            return self._begin_new(task_id, posts, now)
         at_hand = self.shelf.get(task_id)
         if isinstance(at_hand, MakegoodError):
             for post in posts:
@@ -267,8 +271,19 @@ class Desk:
             return None
         return Decision(at_hand, posts, Draft(at_hand.plan, task_id, at_hand.head, now), fresh=fresh)
 
-    def _begin_new(self, task_id: str, first: Posted, posts: list[Posted], now: Millis) -> Decision:
-        """The record that the first submission makes, unless its id turns out to be taken."""
+    def _is_new(self, task_id: str, posts: list[Posted]) -> bool:
+        return task_id in self._new and any(post.plan is not None for post in posts)
+
+    def _begin_new(self, task_id: str, posts: list[Posted], now: Millis) -> Decision:
+        """The record that the first submission makes, unless its id turns out to be taken.
+
+        Other facts wait for the next flush: they may be of a task that has the id already, with another plan.
+        """
+        others = [post for post in posts if post.plan is None]
+        if others:
+            self._queue.setdefault(task_id, [])[:0] = others
+        posts = [post for post in posts if post.plan is not None]
+        first = posts[0]
         assert first.plan is not None
         assert isinstance(first.event, TaskSubmitted)
         draft = machine.submit(first.plan, task_id, first.event, now)
@@ -308,6 +323,7 @@ class Desk:
             return
         head = draft.head
         body = encode_row(Row(draft.now, self.member_id, draft.facts))
+        decode_row(body)  # what cannot be read back is not written
         head.write_id = self._random_bits(62)
         head.digest = chain(head.digest, body)
         decision.change = Change(
@@ -361,6 +377,7 @@ class Desk:
             answers = await self.store.commit(changes)
         except StoreUncertain as lost:
             log.warning("the answer to a commit was lost, reading again what became of it: %s", lost)
+            await asyncio.sleep(RETRY_FIRST)
             answers = [await self._read_again(change) for change in changes]
         for decision, answer in zip(decisions, answers, strict=True):
             match answer:

@@ -9,7 +9,7 @@ import msgspec
 from makegood.core.document import read_document
 from makegood.core.events import decode_row
 from makegood.core.plan import Plan, compile_plan
-from makegood.core.record import decode_head
+from makegood.core.record import Head, decode_head
 from makegood.core.values import Values
 from makegood.errors import MakegoodError, PlanError, StoreError, UnknownTask
 from makegood.rooms import Entry
@@ -28,6 +28,7 @@ class Shelf:
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._plans: dict[str, Plan] = {}
         self._unreadable: dict[str, MakegoodError] = {}
+        self._damaged: dict[str, int] = {}
 
     async def load(self, task_ids: Sequence[str]) -> set[str]:
         """Load what is not at hand; answers which were read just now. Raises StoreUnavailable."""
@@ -44,6 +45,16 @@ class Shelf:
         if entry is not None:
             return entry
         return self._unreadable.get(task_id) or UnknownTask(task_id)
+
+    def head_of(self, stored: Stored) -> Head | None:
+        """The head of a task as just read; None, said once a version, when this code cannot read it."""
+        try:
+            return decode_head(stored.head)
+        except msgspec.DecodeError as error:
+            if self._damaged.get(stored.task_id) != stored.version:
+                self._damaged[stored.task_id] = stored.version
+                log.error("task %s cannot be driven here, its record is damaged: %s", stored.task_id, error)
+            return None
 
     def keep(self, entry: Entry) -> None:
         """Remember a committed task; the longest untouched is forgotten when the shelf is full."""

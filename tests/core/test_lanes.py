@@ -440,3 +440,14 @@ def test_what_fell_due_during_a_pause_takes_effect_on_resume() -> None:
     assert bench.wants_look()
     bench.look()
     assert bench.state is TaskState.COMPENSATED
+
+
+def test_an_undo_that_no_agent_here_can_make_is_a_persons_when_its_policy_is_over() -> None:
+    bench = Bench(series(step("a", KEYED, undoRetry={"within": 30}), B)).done("a").ends("b", Reply.REFUSED)
+    for _ in range(3):
+        bench.call("a")
+        bench.tell(HandedBack(0, bench.opened("a").attempt, "cannot read its result", 15_000))
+        bench.wait(15_000)
+    assert bench.phase("a") is Phase.UNDO_STUCK
+    assert bench.tell(ResolveAsked(0, Verdict.UNDONE, "ann", "cancelled by phone")) == [True]
+    assert bench.state is TaskState.COMPENSATED

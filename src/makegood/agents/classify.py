@@ -11,6 +11,9 @@ from makegood.core.events import Reply
 from makegood.core.plan import Millis, millis
 from makegood.errors import CallOutcome, Refused, Transient, Unknown
 
+TEXT_MAX = 10_000
+"""Characters of an error that are kept."""
+SECONDS_MAX = 1e9
 NOT_LEFT = (ConnectionRefusedError, socket.gaierror)
 NOT_LEFT_BY_NAME = frozenset(
     f"httpx.{name}"
@@ -85,9 +88,9 @@ def _said(error: CallOutcome) -> Meaning:
         case Refused():
             return Meaning(Reply.REFUSED, _text(error))
         case Transient(retry_after=wait):
-            return Meaning(Reply.TRANSIENT, _text(error), millis(wait) if wait else 0)
+            return Meaning(Reply.TRANSIENT, _text(error), _floor(wait))
         case Unknown(retry_after=wait):
-            return Meaning(Reply.UNKNOWN, _text(error), millis(wait) if wait else 0)
+            return Meaning(Reply.UNKNOWN, _text(error), _floor(wait))
         case _:
             return Meaning(Reply.UNKNOWN, _text(error))
 
@@ -96,8 +99,8 @@ def _retry_after(headers: Mapping[str, str]) -> Millis:
     """`Retry-After` in milliseconds; a date counts from the service's own `Date`: its clock is not ours."""
     lower = {name.lower(): value for name, value in headers.items()}
     value = lower.get("retry-after", "").strip()
-    if value.isdecimal():
-        return min(int(value), 10**9) * 1000
+    if value.isdecimal() and value.isascii():
+        return int(value[:10]) * 1000
     from email.utils import parsedate_to_datetime  # rarely needed, and slow to import
 
     try:
@@ -107,8 +110,24 @@ def _retry_after(headers: Mapping[str, str]) -> Millis:
         return 0
 
 
+def plain(text: str) -> str:
+    """Text that any store can hold: no lone surrogates, and no more than TEXT_MAX characters."""
+    return text[:TEXT_MAX].encode("utf-8", "backslashreplace").decode()
+
+
 def _text(error: BaseException) -> str:
-    name, text = type(error).__name__, str(error)
+    name = type(error).__name__
+    try:
+        text = plain(str(error))
+    except Exception:  # the user's own exception, which cannot even say what it is
+        return name
     if isinstance(error, CallOutcome):
         return text or name
     return f"{name}: {text}" if text else name
+
+
+def _floor(wait: object) -> Millis:
+    """A `retry_after` as the user gave it, in milliseconds; 0 for what is no length of time."""
+    if not isinstance(wait, int | float) or not 0 < wait < SECONDS_MAX:
+        return 0
+    return millis(wait)

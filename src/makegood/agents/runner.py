@@ -10,13 +10,14 @@ from typing import Any
 
 from makegood.agenda import every
 from makegood.agents.call import Call, enter
-from makegood.agents.work import Work
+from makegood.agents.classify import plain
+from makegood.agents.work import UNSENT_WAIT, Work
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
 from makegood.core.draft import Draft
 from makegood.core.events import Claimed, Event, LeaseRenewed
 from makegood.core.plan import StepPlan
-from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase, decode_head
+from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
 from makegood.errors import CallOutcome, PayloadError
@@ -32,6 +33,8 @@ GOING_DOWN = "its process is going down"
 NO_THREAD = "too late to send: no thread was free in time"
 CLIENTS = frozenset(("http", "httpx", "ssl", "urllib"))
 """Libraries whose exceptions are news of a service, not faults in the user's code."""
+STILL_WAITING = 10.0
+"""Seconds between two words on what holds up leaving."""
 OVERRUN_CHECK = 0.2
 """Seconds after its timeout in which an async action must have ended; then its lease is kept for it."""
 
@@ -192,11 +195,13 @@ class Runner:
 
     async def _outcome(self, flight: Flight) -> Event:
         work, monotonic = flight.work, self._desk.clock.monotonic
-        values = await self._desk.shelf.values(work.entry)
         try:
+            values = await self._desk.shelf.values(work.entry)
             positional, named = work.arguments(values)
         except PayloadError as error:
             return work.no_input(error)
+        except Exception as error:  # whatever it is, nothing was sent
+            return work.handed_back(plain(f"its input could not be read: {error}"), UNSENT_WAIT)
         flight.call = call = work.call(values, lambda: work.deadline - monotonic())
         if self._too_late(work):
             return work.not_sent("too late to send")
@@ -225,7 +230,12 @@ class Runner:
         def run() -> Event:
             if self._too_late(work) or not flight.may_send():
                 return work.not_sent(NO_THREAD)
-            return work.came_back(context.run(function), call)
+            try:
+                value = context.run(function)
+            except BaseException as error:  # a StopIteration, say, would never get through a future
+                self._say(work, error)
+                return work.raised(error, call)
+            return work.came_back(value, call)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
@@ -289,13 +299,15 @@ class Runner:
             if not self._slots_left():
                 self._passed_by = True
                 return
-            if any(mark in OFFERED for mark in decode_head(stored.head).marks):
+            head = self._desk.shelf.head_of(stored)
+            if head is not None and any(mark in OFFERED for mark in head.marks):
                 self._desk.look(stored.task_id, stored)
 
-    async def drain(self, grace: float) -> None:
+    async def drain(self, grace: float, *, leave_running: bool = True) -> None:
         """Claim nothing more, hand back what is not sent, give running calls `grace` seconds.
 
-        The rest is cut off: those calls are unknown.
+        The rest is cut off: those calls are unknown. What cannot be cut off is left to die with the process,
+        or else waited for, its lease kept.
         """
         self._draining = True
         await asyncio.sleep(0)  # every flight has begun now, so that each ends with a fact
@@ -304,11 +316,15 @@ class Runner:
         running = [flight.task for flight in self._flights.values() if flight.task is not None]
         if not running:
             return
-        _, late = await asyncio.wait(running, timeout=grace)
-        for task in late:
-            task.cancel()
-        if late:
-            await asyncio.wait(late, timeout=OVERRUN_CHECK)
+        await asyncio.wait(running, timeout=grace)
+        late = [flight.task for flight in self._flights.values() if leave_running or not flight.threaded]
+        cut_off = [task for task in late if task is not None and task.cancel()]
+        if cut_off:
+            await asyncio.wait(cut_off, timeout=OVERRUN_CHECK)
+        while self._flights and not leave_running:
+            names = ", ".join(flight.work.name for flight in self._flights.values())
+            log.warning("leaving must wait for calls that cannot be cut off: %s", names)
+            await asyncio.wait([f.task for f in self._flights.values() if f.task], timeout=STILL_WAITING)
 
 
 def _named(error: BaseException, work: Work) -> BaseException:

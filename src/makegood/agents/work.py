@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from makegood.agents.call import Call
-from makegood.agents.classify import meaning_of
+from makegood.agents.classify import meaning_of, plain
 from makegood.authoring.action import Action, Function
 from makegood.authoring.probing import There, probe_answer
 from makegood.core.events import NULL, Answer, Claimed, Event, HandedBack, Probed, Reply, Reported
@@ -127,7 +127,7 @@ class Work:
         return self.handed_back(str(error), UNREADABLE_WAIT)
 
     def handed_back(self, why: str, wait: Millis = 0) -> Event:
-        return HandedBack(self.step.index, self.attempt, why, wait)
+        return HandedBack(self.step.index, self.attempt, plain(why), wait)
 
     def _report(
         self,
@@ -140,7 +140,14 @@ class Work:
     ) -> Reported:
         read = key_read or not self.step.keyed
         return Reported(
-            self.step.index, self.attempt, self.kind, reply, result, error, retry_after=wait, key_read=read
+            self.step.index,
+            self.attempt,
+            self.kind,
+            reply,
+            result,
+            plain(error),
+            retry_after=wait,
+            key_read=read,
         )
 
     def _probe_said(self, value: Any) -> Event:
@@ -150,7 +157,7 @@ class Work:
         try:
             raw = self.action.result_codec.encode(said.value, f"the answer of the probe of {self.step.name}")
         except PayloadError as error:
-            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=str(error))
+            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=plain(str(error)))
         return Probed(self.step.index, self.attempt, Answer.THERE, msgspec.Raw(raw))
 
 

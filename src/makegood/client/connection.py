@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,8 @@ from makegood.core.events import Act, Row, decode_row
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import AT_REST, Head, TaskState, decode_head
 from makegood.desk import Desk
-from makegood.errors import ActRefused, MakegoodError, UnknownTask
+from makegood.errors import ActRefused, MakegoodError, PlanError, UnknownTask
+from makegood.ids import TASK_ID
 from makegood.payload import resolve
 from makegood.reading import view, why
 from makegood.reading.words import state_name
@@ -55,7 +57,7 @@ class Connection:
 
     async def stored(self, task_id: str) -> Stored:
         """A task as the store holds it. Raises UnknownTask, StoreError."""
-        [stored] = await self.store.load([task_id])
+        [stored] = await self.store.load([known_form(task_id)])
         if stored is None:
             raise UnknownTask(task_id)
         return stored
@@ -90,14 +92,24 @@ class Connection:
         page = await self.store.search(Query(states=numbers, plan=plan), after=after, limit=limit)
         now, tasks = self.desk.now(), []
         for stored in page.tasks:
-            compiled = await self.desk.shelf.plan(stored.plan_version)
-            tasks.append(view.summary_of(compiled, stored.task_id, decode_head(stored.head), now))
+            tasks.append(await self._summary(stored, now))
         return TaskPage(tasks, page.next)
+
+    async def _summary(self, stored: Stored, now: Millis) -> dict[str, Any]:
+        """A task in short; one whose record or plan cannot be read is listed as such."""
+        head = self.desk.shelf.head_of(stored)
+        with suppress(PlanError):
+            plan = await self.desk.shelf.plan(stored.plan_version)
+            if head is not None:
+                return view.summary_of(plan, stored.task_id, head, now)
+        state = state_name(TaskState(stored.state))
+        reason = "its record cannot be read here: it is damaged, or of another version of makegood"
+        return {"taskId": stored.task_id, "state": state, "plan": stored.plan, "reason": reason}
 
     async def act(self, task_id: str, act: Act) -> bool:
         """Apply an act; False: it was so already. Raises UnknownTask, ActRefused, StoreError."""
         try:
-            return await self.desk.act(task_id, act)
+            return await self.desk.act(known_form(task_id), act)
         except ActRefused as refused:
             raise ActRefused(f"task {task_id}: {refused}") from None
 
@@ -129,6 +141,13 @@ class Connection:
             finally:
                 self.desk.forget_waiter(task_id, heard)
             pause = min(POLL_CAP, pause * 1.5)
+
+
+def known_form(task_id: str) -> str:
+    """The id as given. Raises UnknownTask for what no task can be called."""
+    if not TASK_ID.fullmatch(task_id):
+        raise UnknownTask(task_id)
+    return task_id
 
 
 def _state_number(name: str) -> int:

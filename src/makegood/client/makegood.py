@@ -46,7 +46,7 @@ class Makegood:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._engine.stop(GRACE if kind is None else 0)
+        await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
 
     # --- submitting
 
@@ -98,7 +98,7 @@ class Makegood:
     ) -> Task[Out]:
         now = self._desk.now()
         name = self._new_id(plan.name, now) if task_id is None else check_task_id(task_id)
-        event = TaskSubmitted(msgspec.Raw(raw), _moment(now, deadline), dict(tags or {}))
+        event = TaskSubmitted(msgspec.Raw(raw), _moment(now, deadline), _check_tags(tags or {}))
         await self._save_plan(plan)
         if not await self._desk.submit(plan.plan, name, event):
             await self._check_same(plan, name, raw)
@@ -163,6 +163,13 @@ class Makegood:
 def _check_plan(plan: object) -> None:
     if not isinstance(plan, PlanDefinition):
         raise PlanError(f"{plan!r} is no plan; submit what @plan made of a function")
+
+
+def _check_tags(tags: Mapping[Any, Any]) -> dict[str, str]:
+    for name, value in tags.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise PayloadError(f"tags: {name!r}: {value!r} is not text; tags are pairs of text")
+    return dict(tags)
 
 
 def _check_agents(agents: object) -> Sequence[Agent]:

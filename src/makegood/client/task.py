@@ -141,6 +141,9 @@ class Task(Generic[Out]):
         return f"resolved {step} as {verdict}"
 
     async def _act(self, act: Act) -> bool:
+        words: tuple[Any, ...] = (act.by, act.why)
+        if not all(isinstance(word, str) for word in words):
+            raise ActRefused(f"by={act.by!r}, why={act.why!r}: who acts and why are text")
         return await self._connection.act(self.task_id, act)
 
     async def _number(self, step: str) -> int:

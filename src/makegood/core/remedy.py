@@ -192,7 +192,7 @@ def _retry(draft: Draft, step: int, jitter: int) -> None:
 
 def _undo_remedy(draft: Draft, step: int, jitter: int) -> None:
     opened, plan = draft.head.open[step], draft.step(step)
-    if opened.news in (News.REFUSED, News.CANNOT_TELL) or _undo_expired(draft, step, opened):
+    if opened.news in (News.REFUSED, News.CANNOT_TELL) or undo_expired(draft, step, opened):
         lanes.stick(draft, step)
     elif opened.news is News.STILL_THERE:
         _retry_undo(draft, step, jitter)
@@ -209,7 +209,8 @@ def _undo_remedy(draft: Draft, step: int, jitter: int) -> None:
                 lanes.stick(draft, step)
 
 
-def _undo_expired(draft: Draft, step: int, opened: Open) -> bool:
+def undo_expired(draft: Draft, step: int, opened: Open) -> bool:
+    """Whether the undo policy's time is over."""
     within = millis(draft.step(step).undo_retry.within)
     return opened.started_at > 0 and draft.now >= opened.started_at + within
 

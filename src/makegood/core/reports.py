@@ -32,7 +32,7 @@ from makegood.core.record import (
     Phase,
     TaskState,
 )
-from makegood.core.remedy import cannot_tell
+from makegood.core.remedy import cannot_tell, undo_expired
 from makegood.core.retry import RETRY_AFTER_MAX
 
 LEASE: Millis = 5_000
@@ -100,8 +100,18 @@ def handed_back(draft: Draft, event: HandedBack) -> bool:
         _never_begun(opened, draft.step(event.step))
         if not draft.forward:
             lanes.give_up(draft, event.step)
+    elif phase == Phase.UNDO_CALLED:
+        _undo_handed_back(draft, event, opened)
     lanes.advance(draft)
     return True
+
+
+def _undo_handed_back(draft: Draft, event: HandedBack, opened: Open) -> None:
+    """An undo that nobody here can make, for as long as its policy allows, is a person's."""
+    if not opened.doubt and opened.fate != Phase.UNKNOWN:
+        opened.landing = 0
+    if event.wait and undo_expired(draft, event.step, opened):
+        lanes.stick(draft, event.step)
 
 
 def lease_renewed(draft: Draft, event: LeaseRenewed) -> bool:

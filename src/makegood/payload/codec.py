@@ -1,5 +1,6 @@
 """One codec per type hint."""
 
+import re
 from functools import lru_cache
 from types import NoneType
 from typing import Any
@@ -7,11 +8,16 @@ from typing import Any
 import msgspec
 
 from makegood.errors import PayloadError
-from makegood.payload.faults import first_difference, too_large, unencodable, unreadable
+from makegood.payload.faults import first_difference, too_deep, too_large, unencodable, unreadable
 from makegood.payload.traits import traits_of
+
+STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+BRACKETS = re.compile(rb"[\[\]{}]")
 
 PAYLOAD_MAX = 1024 * 1024
 """The most bytes one payload may take, measured on what is stored."""
+NESTING_MAX = 200
+"""How deep a payload may be nested: what is written must be readable whatever the reader's stack holds."""
 
 
 class Codec:
@@ -34,6 +40,8 @@ class Codec:
             raise unencodable(value, where, error) from None
         if len(raw) > PAYLOAD_MAX:
             raise too_large(where, len(raw), PAYLOAD_MAX)
+        if raw.count(b"[") + raw.count(b"{") > NESTING_MAX and nesting(raw) > NESTING_MAX:
+            raise too_deep(where, NESTING_MAX)
         back = self.decode(raw, where)
         self._check_kept(value, back, where)
         # An int given for a float is written as the float it is, so that equal inputs are equal bytes.
@@ -66,6 +74,15 @@ class Codec:
             raise unreadable(where, error) from None
         if lost:
             raise PayloadError(lost)
+
+
+def nesting(raw: bytes) -> int:
+    """How deep a JSON text is nested."""
+    depth = deepest = 0
+    for bracket in BRACKETS.findall(STRINGS.sub(b"", raw)):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def codec_for(hint: Any) -> Codec:

@@ -31,6 +31,11 @@ def too_large(where: str, size: int, limit: int) -> PayloadError:
     )
 
 
+def too_deep(where: str, limit: int) -> PayloadError:
+    """The error for a payload that is nested too deep."""
+    return PayloadError(f"{where} is nested deeper than {limit} levels; make it flatter, a list of parts say")
+
+
 def unencodable(value: Any, where: str, error: Exception) -> PayloadError:
     """The error for a value that could not be written: names the innermost part that is at fault."""
     if isinstance(error, RecursionError):

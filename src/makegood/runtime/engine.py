@@ -79,11 +79,15 @@ class Engine:
                 self._watchdog.start()
         self._tasks = [asyncio.create_task(loop()) for loop in self._loops]
 
-    async def stop(self, grace: float = GRACE) -> None:
-        """Give running calls `grace` seconds, record what came of them, and let go of everything."""
+    async def stop(self, grace: float = GRACE, *, leave_running: bool = True) -> None:
+        """Give running calls `grace` seconds, record what came of them, and let go of everything.
+
+        What cannot be cut off dies with the process. Where the process lives on, `leave_running` must be
+        False: such a call may still have its effect, so it is waited for, and its lease is kept meanwhile.
+        """
         over = self.clock.monotonic() + grace
         if self._runner is not None:
-            await self._runner.drain(grace)
+            await self._runner.drain(grace, leave_running=leave_running)
             await self.desk.settle(max(LAST_WORDS, over - self.clock.monotonic()))
         for task in self._tasks:
             task.cancel()

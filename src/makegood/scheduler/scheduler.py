@@ -4,7 +4,7 @@ from makegood.agenda import Agenda, every
 from makegood.core import machine
 from makegood.core.draft import Draft
 from makegood.core.events import Driven
-from makegood.core.record import PLANNED, decode_head
+from makegood.core.record import PLANNED
 from makegood.desk import Desk
 from makegood.rooms import Entry
 
@@ -37,5 +37,6 @@ class Scheduler:
 
     async def _rounds(self) -> None:
         async for stored in self._desk.due():
-            if any(mark in PLANNED for mark in decode_head(stored.head).marks):
+            head = self._desk.shelf.head_of(stored)
+            if head is not None and any(mark in PLANNED for mark in head.marks):
                 self._desk.look(stored.task_id, stored)

@@ -9,7 +9,7 @@ from makegood.agenda import Agenda, every
 from makegood.core.draft import Draft
 from makegood.core.events import Inspected
 from makegood.core.plan import Millis
-from makegood.core.record import ASKS_A_PERSON, REPORTED, WAITING_OUT, TaskState, decode_head
+from makegood.core.record import ASKS_A_PERSON, REPORTED, WAITING_OUT, TaskState
 from makegood.core.remedy import wants_inspection
 from makegood.core.retry import JITTER_MAX
 from makegood.desk import Desk
@@ -63,7 +63,8 @@ class Supervisor:
         now = await self._desk.store.now()
         self._witness.note(self._desk.store.stamp())
         async for stored in self._desk.due():
-            if wants_inspection(decode_head(stored.head), now):
+            head = self._desk.shelf.head_of(stored)
+            if head is not None and wants_inspection(head, now):
                 self._desk.look(stored.task_id, stored)
 
     def _waited(self, draft: Draft) -> list[int]:
