@@ -1,5 +1,7 @@
 """What `makegood why` says, for everything that can be waited for."""
 
+import msgspec
+
 from makegood.core.events import (
     Answer,
     CancelAsked,
@@ -11,11 +13,12 @@ from makegood.core.events import (
     PauseAsked,
     Probed,
     Reply,
+    Reported,
     ResolveAsked,
     SkipAsked,
     Verdict,
 )
-from makegood.core.record import Phase
+from makegood.core.record import Kind, Phase
 from makegood.reading.view import summary_of
 from makegood.reading.waiting import TELLING, task_waiting, waited_for, waiting_of, waiting_sentence
 from makegood.reading.why import Alive
@@ -403,3 +406,23 @@ def test_a_waiting_in_words() -> None:
         "a lost call to die (car), since 2026-07-05T10:00:00.000Z, until 2026-07-05T10:00:40.000Z: no call "
         "can still arrive then; a person is asked whether car happened"
     )
+
+
+def test_evidence_of_a_second_effect_is_told_of_a_completed_task() -> None:
+    """A call outlived its bound at a service without keys: the probe saw nothing, another call was made."""
+    walk = Walk(step("car", PROBED))
+    walk.call("car")
+    first = walk.attempt("car")
+    walk.wait(31)
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    walk.call("car")
+    walk.commit(Probed(0, walk.attempt("car"), Answer.ABSENT))
+    walk.inspect()
+    walk.wait(60)
+    walk.done("car", b'"C-2"')
+    assert "Look at car" not in walk.why()
+    walk.commit(Reported(0, first, Kind.DO, Reply.DONE, msgspec.Raw(b'"C-1"')))
+    assert f"call {first} was reported done as well" in walk.why()
+    assert '"C-1"' in walk.why()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from makegood.core.events import Row
+from makegood.core.events import Reply, Row
 from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
     CALLED,
@@ -26,6 +26,7 @@ from makegood.reading.step_view import shown
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
 from makegood.reading.waiting import Waiting, overrun, task_waiting, waiting_of
 from makegood.reading.words import VERDICTS, WAITED_FOR, call_of, news_of, one_line, state_name
+from makegood.reading.words import shown as payload
 
 MEANING = VERDICTS | {
     "kept": "its effect may stand; it counts as settled",
@@ -118,6 +119,21 @@ def _because(words: str) -> str:
 def _ended(head: Head, past: Past) -> Iterator[str]:
     yield f"It ended at {moment(past.moved_at)}."
     yield from _list("Its steps", [(step.plan.name, _how_it_ended(step, head)) for step in past.steps])
+    for step in past.steps:
+        yield from _second_effects(step, head)
+
+
+def _second_effects(step: StepPast, head: Head) -> Iterator[str]:
+    """Late evidence of another effect beside the one on record: there is no plan for it, so it is told."""
+    if step.plan.keyed or head.marks[step.plan.index] != Phase.DONE:
+        return
+    for at, report in step.evidence:
+        if report.kind is Kind.DO and report.reply in (Reply.DONE, Reply.SPOILED):
+            yield (
+                f"Look at {step.plan.name}: at {moment(at)}, after another call of it was accepted, call "
+                f"{report.attempt} was reported done as well. A second effect may be live at its service, "
+                f"with the result {payload(report.result)}."
+            )
 
 
 def _how_it_ended(step: StepPast, head: Head) -> str:
