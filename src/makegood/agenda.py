@@ -5,7 +5,6 @@ import heapq
 import itertools
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
 from makegood.core.plan import Millis
 from makegood.errors import StoreError
@@ -64,7 +63,7 @@ async def every(
 
     Trouble, whatever it is, only costs a round.
     """
-    sooner = sooner or asyncio.Event()
+    sooner, loop = sooner or asyncio.Event(), asyncio.get_running_loop()
     while True:
         sooner.clear()
         try:
@@ -73,6 +72,8 @@ async def every(
             log.warning("%s: these rounds failed, the next come in %g s: %s", what, seconds, error)
         except Exception:  # a fault of ours must not end a room that others count on
             log.exception("%s: these rounds failed, the next come in %g s", what, seconds)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await sooner.wait()
+        alarm = loop.call_later(seconds, sooner.set)
+        try:
+            await sooner.wait()
+        finally:
+            alarm.cancel()

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from makegood.core.document import read_document
 from makegood.core.events import decode_row
-from makegood.core.plan import Plan, compile_plan
+from makegood.core.plan import Plan, pinned_plan
 from makegood.core.record import Head, decode_head
 from makegood.core.values import Values
 from makegood.errors import MakegoodError, PlanError, StoreError, UnknownTask
@@ -51,9 +50,7 @@ class Shelf:
         try:
             return decode_head(stored.head)
         except msgspec.DecodeError as error:
-            if self._damaged.get(stored.task_id) != stored.version:
-                self._damaged[stored.task_id] = stored.version
-                log.error("task %s cannot be driven here, its record is damaged: %s", stored.task_id, error)
+            self._say(stored, f"its record is damaged: {error}")
             return None
 
     def keep(self, entry: Entry) -> None:
@@ -77,12 +74,9 @@ class Shelf:
         self._plans[plan.version] = plan
 
     async def plan(self, version: str) -> Plan:
-        """The plan with this version. Raises PlanError when the store has none this code can read."""
+        """The plan with this version. Raises PlanError when the store has none, or not that very one."""
         if version not in self._plans:
-            document = await self._store.load_plan(version)
-            if document is None:
-                raise PlanError(f"the store has no plan {version[:12]}, though a task runs it")
-            self._plans[version] = compile_plan(read_document(document))
+            self._plans[version] = pinned_plan(version, await self._store.load_plan(version))
         return self._plans[version]
 
     async def values(self, entry: Entry) -> Values:
@@ -102,7 +96,12 @@ class Shelf:
             plan = await self.plan(stored.plan_version)
             self.keep(Entry(stored.task_id, stored.version, decode_head(stored.head), plan))
         except (PlanError, msgspec.DecodeError) as error:
-            log.error("task %s cannot be driven here: %s", stored.task_id, error)
+            self._say(stored, str(error))
             self._unreadable[stored.task_id] = StoreError(
                 f"task {stored.task_id} cannot be read here: {error}"
             )
+
+    def _say(self, stored: Stored, why: str) -> None:
+        if self._damaged.get(stored.task_id) != stored.version:
+            self._damaged[stored.task_id] = stored.version
+            log.error("task %s cannot be driven here: %s", stored.task_id, why)

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.yard import FULL, Yard
-
-FULL_SECONDS_MAX = 1800
+from tests.acceptance.yard import Yard
 
 
 @pytest.fixture
@@ -17,10 +15,3 @@ def yard(tmp_path: Path) -> Iterator[Yard]:
         yield yard
     finally:
         yard.close()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Larger numbers take longer than a test may otherwise take."""
-    for item in items:
-        if FULL and item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.timeout(FULL_SECONDS_MAX))

@@ -10,12 +10,9 @@ from time import monotonic
 
 import pytest
 
-from tests.acceptance.yard import FULL
-
 SOUND = "Nothing is double, nothing is orphaned, nothing is half done."
 SECONDS_MAX = 50.0
 """For 60 trips and 4 kills under many faults."""
-SEEDS = range(1, 21) if FULL else (1, 2, 3)
 
 
 def demo(folder: Path, *options: str, code: int) -> subprocess.CompletedProcess[str]:
@@ -42,9 +39,8 @@ def test_sixty_trips_under_many_faults_end_well_in_time(tmp_path: Path) -> None:
     assert 2 <= len(lines) <= 1 + (monotonic() - began) / 2, "a line of progress every two seconds at most"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_ten_kills_leave_nothing_double_orphaned_or_half_done(tmp_path: Path, seed: int) -> None:
-    options = ("--trips", "40", "--kills", "10", "--faults", "high", "--seed", str(seed))
+def test_ten_kills_leave_nothing_double_orphaned_or_half_done(tmp_path: Path) -> None:
+    options = ("--trips", "40", "--kills", "10", "--faults", "high", "--seed", "1")
     ran = demo(tmp_path, *options, code=0)
     assert SOUND in ran.stdout
     assert "40 trips, 10 kills" in ran.stdout

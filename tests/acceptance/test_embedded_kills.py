@@ -3,9 +3,9 @@
 import random
 from time import sleep
 
-from tests.acceptance.yard import FULL, Yard
+from tests.acceptance.yard import Yard
 
-KILLS = 60 if FULL else 12
+KILLS = 12
 
 
 def test_what_was_acknowledged_is_never_lost_nor_doubled(yard: Yard) -> None:

@@ -49,7 +49,7 @@ def test_cancel_reaches_the_running_action(yard: Yard, engine: Running) -> None:
 
 
 def test_pause_starts_no_call_until_resume(yard: Yard, engine: Running) -> None:
-    submit(yard, orders.two_parts, 1.5)
+    submit(yard, orders.two_parts, 4)
     until(lambda: yard.ledger.visits(), "the first call under way")
     assert yard.cli("pause", "task") == "task: paused\n"
     until(lambda: yard.step("task", "linger")["state"] == "Completed", "the open call recorded")

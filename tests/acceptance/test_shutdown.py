@@ -1,5 +1,6 @@
 """An engine told to end ends: what is not sent costs nothing, what runs gets a grace, the rest is unknown."""
 
+import signal
 import sqlite3
 import threading
 from contextlib import closing
@@ -97,7 +98,8 @@ def test_an_engine_that_waits_for_a_locked_store_can_be_ended(yard: Yard) -> Non
     with closing(sqlite3.connect(yard.folder / "tasks.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         engine = yard.start("makegood.cli.main", "up", "tests.acceptance.slow", "--store", yard.store_url)
-        sleep(2)
+        until(lambda: engine.catches(signal.SIGTERM), "it listens")
+        sleep(1)
         engine.terminate()
         asked = monotonic()
         assert engine.ended() == 0

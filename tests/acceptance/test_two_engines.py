@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from makegood import Makegood
 from makegood.core.events import EvidenceFiled, Row
 from tests.acceptance import slow, trips
-from tests.acceptance.yard import FULL, Running, Yard, until
+from tests.acceptance.yard import Running, Yard, until
 
-TRIPS = 1000 if FULL else 100
+TRIPS = 100
 TAKEOVER_SECONDS_MAX = 5 + 2
 """A lease, and a little for noticing that it has run out."""
 

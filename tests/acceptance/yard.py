@@ -1,4 +1,4 @@
-"""Where an acceptance test works: one folder, store and ledger, and processes that are ended for sure."""
+"""Where real processes are tried out: a folder with a store, and processes that are ended for sure."""
 
 import asyncio
 import os
@@ -6,7 +6,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
@@ -18,9 +19,9 @@ from makegood.store.url import open_store
 from tests.acceptance.ledger import Ledger
 
 ROOT = Path(__file__).parents[2]
-FULL = os.environ.get("MAKEGOOD_TEST_SIZE") == "full"
-"""Larger numbers, for an evening rather than for every change."""
-SECONDS_MAX = 600.0 if FULL else 60.0
+SECONDS_MAX = 60.0
+
+NOTHING: Mapping[str, str] = {}
 
 T = TypeVar("T")
 
@@ -36,12 +37,26 @@ def until(true: Callable[[], T], what: str, within: float = SECONDS_MAX, *, look
         sleep(look_every)
 
 
-@dataclass
-class Running:
-    """A process of a test; what it says on stderr goes to a log."""
+class Watched(ABC):
+    """A process that can be killed and frozen; what it says on stderr goes to a log."""
 
-    process: subprocess.Popen[str]
     log: Path
+
+    @property
+    @abstractmethod
+    def pid(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def alive(self) -> bool: ...
+
+    @abstractmethod
+    def kill(self) -> str | None:
+        """SIGKILL, frozen or not: nothing of it can tidy up."""
+
+    @abstractmethod
+    def ended(self, within: float) -> int:
+        """Wait for its end; the exit code, below 0 for a signal."""
 
     @property
     def talk(self) -> str:
@@ -58,10 +73,41 @@ class Running:
         """Wait until it has said something."""
 
         def said() -> bool:
-            assert words in self.talk or self.process.poll() is None, f"it ended: {self.talk}"
+            assert words in self.talk or self.alive, f"it ended: {self.talk}"
             return words in self.talk
 
         until(said, f"{words!r} in {self.log.name}", within)
+
+    def catches(self, number: int) -> bool:
+        """Whether it has a handler for a signal, as the kernel knows."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        [caught] = re.findall(r"^SigCgt:\s*(\w+)$", status, re.MULTILINE)
+        return bool(int(caught, 16) >> (number - 1) & 1)
+
+    def freeze(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    def terminate(self) -> None:
+        os.kill(self.pid, signal.SIGTERM)
+
+
+@dataclass
+class Running(Watched):
+    """A program that was started with pipes to its stdin and stdout."""
+
+    process: subprocess.Popen[str]
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
 
     def line(self) -> str:
         """The next line it says on stdout."""
@@ -70,20 +116,11 @@ class Running:
         assert said, f"it ended: {self.talk}"
         return said.strip()
 
-    def freeze(self) -> None:
-        self.process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        self.process.send_signal(signal.SIGCONT)
-
     def kill(self) -> str:
         """SIGKILL: nothing of it can tidy up. Answers what it had said on stdout."""
         self.process.kill()
         said, _ = self.process.communicate()
         return said
-
-    def terminate(self) -> None:
-        self.process.send_signal(signal.SIGTERM)
 
     def ended(self, within: float = SECONDS_MAX) -> int:
         """Wait for its end; the exit code. It must not have shown a traceback."""
@@ -93,42 +130,35 @@ class Running:
 
 
 @dataclass
-class Yard:
-    """A folder, and every process that was started in it."""
+class Place:
+    """A folder with a store in it, and every program that was started there."""
 
     folder: Path
     processes: list[Running] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.ledger.create()
+    @property
+    def store(self) -> Path:
+        return self.folder / "tasks.db"
 
     @property
     def store_url(self) -> str:
-        return f"sqlite:///{self.folder / 'tasks.db'}"
-
-    @property
-    def ledger(self) -> Ledger:
-        return Ledger(self.folder / "ledger.db")
+        return f"sqlite:///{self.store}"
 
     # --- processes
 
-    def engine(self, *apps: str) -> Running:
-        """`makegood up`, once it is up."""
-        engine = self.start("makegood.cli.main", "up", *apps, "--store", self.store_url)
+    def engine(self, *apps: str, given: Mapping[str, str] = NOTHING) -> Running:
+        """`makegood up`, once it is up; `given` is added to its environment."""
+        engine = self.start("makegood.cli.main", "up", *apps, "--store", self.store_url, given=given)
         engine.wait_for(" up as ")
         return engine
 
-    def program(self, name: str, *arguments: object) -> Running:
-        """One of the programs, on this store and ledger."""
-        return self.start("tests.acceptance.programs", name, self.store_url, *map(str, arguments))
-
-    def start(self, module: str, *arguments: str) -> Running:
+    def start(self, module: str, *arguments: str, given: Mapping[str, str] = NOTHING) -> Running:
         log = self.folder / f"{len(self.processes)}.log"
         with log.open("w") as talk:
             process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 cwd=self.folder,
-                env=self.environment,
+                env=self.environment | dict(given),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=talk,
@@ -147,7 +177,7 @@ class Yard:
     @property
     def environment(self) -> dict[str, str]:
         known = {name: value for name, value in os.environ.items() if not name.startswith("MAKEGOOD_")}
-        return known | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "LEDGER": str(self.ledger.path)}
+        return known | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
 
     def close(self) -> None:
         """End everything, frozen or not."""
@@ -216,3 +246,23 @@ class Yard:
 
     def why(self, task_id: str) -> str:
         return self.ask(lambda makegood: makegood.task(task_id).why())
+
+
+class Yard(Place):
+    """The place of an acceptance test: actions book in one ledger, which every process here can write."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.ledger.create()
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.folder / "ledger.db")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | {"LEDGER": str(self.ledger.path)}
+
+    def program(self, name: str, *arguments: object) -> Running:
+        """One of the programs, on this store and ledger."""
+        return self.start("tests.acceptance.programs", name, self.store_url, *map(str, arguments))

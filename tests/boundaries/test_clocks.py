@@ -1,16 +1,18 @@
 """Wall clocks that are off by ten years, or jump by as much on the way: nothing is lost but time (S17)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import msgspec
 import pytest
 
 from makegood.core.events import TaskSubmitted
 from makegood.core.record import Kind
-from tests.boundaries.faults import TEN_YEARS, CallFault, Trouble, WorldFault
-from tests.boundaries.scenarios import BY_NAME, DONE, Scenario, brief
-from tests.boundaries.simulation import World, play
-from tests.core.plans import PROBED, TOMB, series
+from makegood.testing.shorthand import PROBED, TOMB, series
+from makegood.testing.simulation.faults import TEN_YEARS, CallFault, Trouble, WorldFault
+from makegood.testing.simulation.happenings import Happening, Join, Jump
+from makegood.testing.simulation.scenarios import BY_NAME, DONE, Scenario, brief
+from makegood.testing.simulation.world import World, play
 
 NAMES = ("straight", "group", "neither", "undo_doubted")
 
@@ -35,9 +37,17 @@ LATE_CALL = Scenario(
 @pytest.mark.parametrize("jump", [TEN_YEARS, -TEN_YEARS])
 @pytest.mark.parametrize("at", [0.01 * n for n in range(1, 12)] + [1.0, 2.03, 2.1, 2.5, 4.0])
 def test_a_wait_out_is_not_shortened_by_a_jump(at: float, jump: int) -> None:
-    world = play(World(LATE_CALL, engines=2, events=[(at, lambda world: world.jump(jump))]))
+    world = play(World(LATE_CALL, engines=2, happenings=[Jump(at, jump)]))
     assert not world.complaints, world.story()
     assert world.services[1].most_live == 1
+
+
+@dataclass(frozen=True)
+class Doing:
+    """Something that only a test does."""
+
+    at: float
+    happen: Callable[[World], None]
 
 
 def submitted_by_hand(scenario: Scenario) -> tuple[Callable[[World], None], Callable[[World], None]]:
@@ -45,7 +55,7 @@ def submitted_by_hand(scenario: Scenario) -> tuple[Callable[[World], None], Call
 
     def save(world: World) -> None:
         first, plan = world.members[0], scenario.compiled
-        world.users[0].submitted = True
+        world.people.users[0].submitted = True
         first.begin(first.store.save_plan(plan.version, plan.name, scenario.document))
 
     def submit(world: World) -> None:
@@ -66,12 +76,7 @@ def test_a_call_claimed_at_a_moment_that_is_long_past_is_not_sent() -> None:
         "unaware", series(brief_life), DONE, script={("b", Kind.DO, n): CallFault.LATE for n in (1, 2)}
     )
     save, submit = submitted_by_hand(scenario)
-    events = [
-        (0.0, save),
-        (0.3, lambda world: world.jump(TEN_YEARS)),
-        (0.5, lambda world: world.launch()),
-        (0.9, submit),
-    ]
-    world = play(World(scenario, events=events))
+    happenings: list[Happening] = [Doing(0.0, save), Jump(0.3, TEN_YEARS), Join(0.5), Doing(0.9, submit)]
+    world = play(World(scenario, happenings=happenings))
     assert not world.complaints, world.story()
     assert world.services[0].most_live == 1

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from makegood.commit import RETRY_FIRST
 from makegood.core.draft import Draft
 from makegood.core.events import (
     Act,
@@ -23,16 +24,19 @@ from makegood.core.events import (
     decode_row,
 )
 from makegood.core.record import OFFERED, Kind
-from makegood.desk import DECISIONS_MAX, Desk
+from makegood.desk import Desk
 from makegood.errors import StoreError, StoreUncertain
 from makegood.rooms import Entry
 from makegood.scheduler.scheduler import Scheduler
 from makegood.store.memory import MemoryFile, MemoryStore
 from makegood.testing.faulty import FaultyStore, StoreFault
+from makegood.testing.shorthand import KEYED, series, step
 from makegood.testing.virtual import VirtualClock, run
-from tests.core.plans import KEYED, plan_of, series, step
+from makegood.tray import DECISIONS_MAX
+from tests.core.plans import plan_of
 
 PLAN = plan_of(series(step("a", KEYED), step("b", KEYED)), "two")
+SHORT = plan_of(series(step("a", KEYED)), "one")
 
 
 class Office:
@@ -121,10 +125,33 @@ def test_all_submissions_at_once_hear_that_the_store_was_away_and_may_come_again
 
 
 def test_a_submission_of_a_taken_id_swallows_no_report_of_that_task() -> None:
+    """The report is of a step that the plan of the submission does not have."""
+
     async def main(ours: Office, rival: Office) -> None:
         await claimed(ours, rival)
+        assert await rival.desk.act("t", Reported(0, 1, Kind.DO, Reply.DONE))
+        assert await rival.desk.act("t", Claimed(1, 2, "rival"))
+        ours.desk.post("t", Reported(1, 2, Kind.DO, Reply.DONE))
+        assert not await ours.desk.submit(SHORT, "t", TaskSubmitted(msgspec.Raw(b"{}")))
+        await ours.desk.settle(5)
+        assert [type(fact) for fact in await ours.facts("t")].count(Reported) == 2
+
+    in_virtual_time(main)
+
+
+def test_a_submission_that_is_given_up_takes_no_report_with_it() -> None:
+    """Its poster leaves while the desk reads; a report of the task that has the id is in the same batch."""
+
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        ours.desk.shelf.forget("t")
+        ours.desk.look("elsewhere")  # which must be read
         ours.desk.post("t", Reported(0, 1, Kind.DO, Reply.DONE))
-        assert not await ours.desk.submit(PLAN, "t", TaskSubmitted(msgspec.Raw(b"{}")))
+        submission = asyncio.ensure_future(ours.desk.submit(PLAN, "t", TaskSubmitted(msgspec.Raw(b"{}"))))
+        for _ in range(4):
+            await asyncio.sleep(0)
+        assert ours.desk._flushing
+        submission.cancel()
         await ours.desk.settle(5)
         assert Reported in [type(fact) for fact in await ours.facts("t")]
 
@@ -227,6 +254,82 @@ def test_a_stop_wins_over_the_claims_of_the_same_change(stop: Act) -> None:
         assert Claimed not in [type(fact) for fact in await ours.facts("t")]
 
     in_virtual_time(main)
+
+
+class RashAgents(EagerAgents):
+    """Claims a call that nobody offers."""
+
+    def __init__(self) -> None:
+        self.carried_out: list[Claimed] = []
+        self.released: list[Claimed] = []
+
+    def claims(self, draft: Draft) -> list[Claimed]:
+        return [Claimed(0, 99, "ours")]
+
+    def carry_out(self, entry: Entry, claims: Sequence[Claimed], asked: float) -> None:
+        self.carried_out += claims
+
+    def release(self, claims: Sequence[Claimed]) -> None:
+        self.released += claims
+
+
+def test_a_claim_that_the_core_voids_is_no_call_and_gives_its_slot_back() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        assert await ours.submit("t")
+        ours.desk.rooms.agents = agents = RashAgents()
+        assert await ours.desk.act("t", PauseAsked("ann"))
+        assert agents.carried_out == []
+        assert agents.released == [Claimed(0, 99, "ours")]
+        assert Claimed not in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
+def test_commits_that_are_lost_again_and_again_are_not_hurried() -> None:
+    """A full disk, say: each commit fails without an answer, and none is written."""
+
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        ours.faults["commit"] = [StoreFault.REQUEST_LOST] * 1000
+        ours.desk.post("t", Reported(0, 1, Kind.DO, Reply.DONE))
+        await asyncio.sleep(2)
+        tries = 1000 - len(ours.faults["commit"])
+        assert 1 < tries <= 2 / RETRY_FIRST
+        ours.faults.clear()
+        await ours.desk.settle(5)
+        assert Reported in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
+def test_what_could_not_be_read_back_is_not_written() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        assert await ours.submit("t")
+        nobody: Any = 5
+        with pytest.raises(msgspec.ValidationError):
+            await ours.desk.act("t", PauseAsked(nobody))
+        assert PauseAsked not in [type(fact) for fact in await ours.facts("t")]
+        assert await ours.desk.act("t", PauseAsked("ann"))
+
+    in_virtual_time(main)
+
+
+def test_a_fault_of_ours_costs_a_flush_and_drops_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        with monkeypatch.context() as patch:
+            patch.setattr(ours.desk.shelf, "load", broken)
+            ours.desk.post("t", Reported(0, 1, Kind.DO, Reply.DONE))
+            with pytest.raises(ZeroDivisionError):
+                await ours.desk.act("t", PauseAsked("ann"))
+        assert await ours.desk.act("t", PauseAsked("ann"))
+        assert Reported in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
+async def broken(task_ids: Sequence[str]) -> set[str]:
+    raise ZeroDivisionError
 
 
 def test_a_lost_answer_to_a_plan_is_the_callers_to_repeat() -> None:

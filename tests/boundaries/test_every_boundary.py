@@ -1,62 +1,46 @@
 """Every plan, struck at every operation by everything that can strike there, one fault at a time; some pairs.
 
-MAKEGOOD_BOUNDARIES=all strikes every idle read as well, and MAKEGOOD_PAIRS=1000 so many pairs a plan.
+MAKEGOOD_BOUNDARIES=all strikes every idle read as well, and MAKEGOOD_PAIRS=1000 so many pairs a plan. All
+pairs: python -m makegood.testing.simulation.boundaries --pairs
 """
 
 import os
-from collections.abc import Iterator
 from random import Random
 
 import pytest
 
-from tests.boundaries.faults import Trouble, faults_for
-from tests.boundaries.scenarios import BY_NAME, Scenario
-from tests.boundaries.simulation import World, play, play_all
+from makegood.testing.simulation.boundaries import clean, pairs, singles, struck
+from makegood.testing.simulation.scenarios import BY_NAME
 
 ALL = os.environ.get("MAKEGOOD_BOUNDARIES") == "all"
-PAIRS = int(os.environ.get("MAKEGOOD_PAIRS", "10"))
-ROUNDS = frozenset({"due", "now", "load", "renew_member"})
-IN_A_ROW_MAX = 4
-"""After so many of them in a row nothing happens but rounds, and one round is like the next."""
+PAIRS = int(os.environ.get("MAKEGOOD_PAIRS", "12"))
 PARTS = 3
 """Each plan's faults are spread over so many tests."""
 
 
-def clean(scenario: Scenario) -> World:
-    """A run with no trouble but the scenario's own."""
-    world = play(World(scenario))
-    assert not world.complaints, world.story()
-    return world
-
-
-def boundaries(world: World) -> Iterator[Trouble]:
-    """Everything that can strike the first process, until the task has ended."""
-    in_a_row = 0
-    for at, operation in enumerate(world.members[0].operations[: world.until_rest], 1):
-        in_a_row = in_a_row + 1 if operation in ROUNDS else 0
-        if ALL or in_a_row <= IN_A_ROW_MAX:
-            yield from (Trouble(at, fault) for fault in faults_for(operation))
+def test_there_are_plans_enough() -> None:
+    assert len(BY_NAME) >= 20
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", BY_NAME)
 def test_every_single_fault(name: str, part: int) -> None:
-    troubles = list(boundaries(clean(BY_NAME[name])))
+    troubles = list(singles(clean(BY_NAME[name]), idle=ALL))
     assert len(troubles) >= 80
-    play_all(BY_NAME[name], [[trouble] for trouble in troubles[part::PARTS]])
+    for trouble in troubles[part::PARTS]:
+        struck(BY_NAME[name], trouble)
 
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_second_fault_while_the_first_is_made_good(name: str) -> None:
-    chance, troubles = Random(name), list(boundaries(clean(BY_NAME[name])))
-    play_all(BY_NAME[name], [[first, _then(first, chance)] for first in chance.choices(troubles, k=PAIRS)])
-
-
-def _then(first: Trouble, chance: Random) -> Trouble:
-    """Something that strikes the same process later, or the one that takes its place."""
-    operation = chance.choice(("commit", "due", "do a"))
-    at = chance.randrange(1, 30) + (first.at if (member := chance.choice((0, 1, 1))) == 0 else 0)
-    return Trouble(at, chance.choice(faults_for(operation)), member)
+    """Some of the pairs, each plan's by a first fault of its own."""
+    chance, played = Random(name), 0
+    for first, second in pairs(BY_NAME[name], Random(name)):
+        if chance.random() < 0.1:
+            assert len(struck(BY_NAME[name], first, second).struck) == 2
+            played += 1
+            if played == PAIRS:
+                break
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,19 @@ from makegood.agents.runner import Runner
 from makegood.agents.work import Work
 from makegood.core.events import CancelAsked, Claimed
 from makegood.core.record import Kind
-from makegood.desk import Decision, Desk
+from makegood.decision import Decision
+from makegood.desk import Desk
 from makegood.rooms import Entry, Rooms
-from makegood.store.protocol import Change, Committed
+from makegood.store.protocol import Change, Committed, Store
 from makegood.supervisor.witness import Witness
 from makegood.testing.faulty import StoreFault
+from makegood.testing.shorthand import BARE, PROBED, series
+from makegood.testing.simulation.faults import TEN_YEARS, CallFault, Trouble
+from makegood.testing.simulation.happenings import Jump
+from makegood.testing.simulation.scenarios import BY_NAME, DONE, Scenario, brief
+from makegood.testing.simulation.world import World, play
+from makegood.tray import Tray
 from tests.boundaries import test_desk
-from tests.boundaries.faults import TEN_YEARS, CallFault, Trouble
-from tests.boundaries.scenarios import BY_NAME, DONE, Scenario, brief
-from tests.boundaries.simulation import World, play
-from tests.core.plans import BARE, PROBED, series
 
 Patch = pytest.MonkeyPatch
 
@@ -40,17 +43,17 @@ def orders_go_out_before_the_commit(patch: Patch) -> None:
 
 
 def a_lost_answer_is_a_failure(patch: Patch) -> None:
-    async def pessimist(desk: Desk, change: Change) -> Committed | None:
+    async def pessimist(store: Store, change: Change) -> Committed | None:
         return None
 
-    patch.setattr(Desk, "_read_again", pessimist)
+    patch.setattr("makegood.commit._read_again", pessimist)
 
 
 def a_lost_answer_is_a_success(patch: Patch) -> None:
-    async def optimist(desk: Desk, change: Change) -> Committed | None:
+    async def optimist(store: Store, change: Change) -> Committed | None:
         return Committed()
 
-    patch.setattr(Desk, "_read_again", optimist)
+    patch.setattr("makegood.commit._read_again", optimist)
 
 
 def a_stale_changes_orders_go_out(patch: Patch) -> None:
@@ -68,7 +71,7 @@ def a_stale_changes_orders_go_out(patch: Patch) -> None:
 
 
 def a_wait_out_trusts_the_store_clock_alone(patch: Patch) -> None:
-    patch.setattr(Witness, "saw", lambda *_: True)
+    patch.setattr(Witness, "left", lambda *_: 0.0)
 
 
 def a_slot_is_not_given_back(patch: Patch) -> None:
@@ -107,38 +110,40 @@ def a_fact_is_dropped_on_the_word_of_a_cached_head(patch: Patch) -> None:
 
 
 def claims_are_folded_before_a_stop(patch: Patch) -> None:
-    fold, fuse = Desk._fold, Desk._fuse
+    begin = Desk._begin
 
-    def hasty(desk: Desk, decision: Decision) -> None:
-        fuse(desk, decision)
-        fold(desk, decision)
+    def hasty(desk: Desk, *args: Any, **named: Any) -> Decision | None:
+        decision = begin(desk, *args, **named)
+        if decision is not None:
+            decision.fuse(desk.rooms)
+        return decision
 
-    patch.setattr(Desk, "_fold", hasty)
+    patch.setattr(Desk, "_begin", hasty)
 
 
 def an_answer_comes_before_the_commit(patch: Patch) -> None:
-    conclude = Desk._conclude
+    conclude = Decision.conclude
 
-    def hasty(desk: Desk, decision: Decision) -> None:
-        desk._tell(decision)
-        conclude(desk, decision)
+    def hasty(decision: Decision, *args: Any) -> None:
+        decision.tell()
+        conclude(decision, *args)
 
-    patch.setattr(Desk, "_conclude", hasty)
+    patch.setattr(Decision, "conclude", hasty)
 
 
 def facts_are_dropped_while_the_store_is_away(patch: Patch) -> None:
-    put_back = Desk._put_back
+    keep = Tray.keep
 
-    def forgetful(desk: Desk, *args: Any) -> None:
-        before = dict(desk._queue)
-        put_back(desk, *args)
-        desk._queue = before
+    def forgetful(tray: Tray, *args: Any) -> None:
+        before = dict(tray._posts)
+        keep(tray, *args)
+        tray._posts = before
 
-    patch.setattr(Desk, "_put_back", forgetful)
+    patch.setattr(Tray, "keep", forgetful)
 
 
 def nothing_is_due(patch: Patch) -> None:
-    patch.setattr(Desk, "_due", lambda *_: None)
+    patch.setattr(Decision, "_due", lambda *_: None)
 
 
 # --- the worlds that find them
@@ -181,7 +186,7 @@ def races() -> Iterator[World]:
 
 
 def a_jump_while_a_late_call_is_waited_out() -> Iterator[World]:
-    yield World(LATE_CALL, events=[(2.1, lambda world: world.jump(TEN_YEARS))])
+    yield World(LATE_CALL, happenings=[Jump(2.1, TEN_YEARS)])
 
 
 MUTANTS: dict[Callable[[Patch], None], Callable[[], Iterator[World]]] = {

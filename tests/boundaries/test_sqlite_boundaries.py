@@ -1,30 +1,17 @@
 """Some of the same on real SQLite files: what a commit leaves there is what the next process finds."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
-from makegood.clock import Clock
-from makegood.store.protocol import Store
-from makegood.store.sqlite import SqliteStore
 from makegood.testing.faulty import StoreFault
-from tests.boundaries.faults import CallFault, Trouble
-from tests.boundaries.scenarios import BY_NAME
-from tests.boundaries.simulation import World, play
+from makegood.testing.simulation.disks import SqliteDisk
+from makegood.testing.simulation.faults import CallFault, Trouble
+from makegood.testing.simulation.scenarios import BY_NAME
+from makegood.testing.simulation.world import World, play
 
 STORE_FAULTS = (StoreFault.DIE_BEFORE, StoreFault.DIE_AFTER, StoreFault.ANSWER_LOST, StoreFault.FREEZES)
 CALL_FAULTS = (CallFault.DIE_BEFORE, CallFault.DIE_AFTER, CallFault.DIE_AND_LATE, CallFault.ANSWER_LOST)
-
-
-class SqliteDisk:
-    """One file; each process has a connection of its own."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def store(self, clock: Clock) -> Store:
-        return SqliteStore(self._path, clock=clock, sleep=asyncio.sleep, jitter=lambda: 0.5)
 
 
 @pytest.mark.parametrize("name", ["straight", "group", "cancelled"])

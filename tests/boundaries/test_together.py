@@ -7,10 +7,10 @@ import pytest
 from makegood.core.events import EvidenceFiled, Reply, Reported
 from makegood.core.record import Kind, TaskState
 from makegood.testing.faulty import StoreFault
-from tests.boundaries.faults import CallFault, Trouble
-from tests.boundaries.scenarios import BY_NAME, DONE, Scenario, brief
-from tests.boundaries.simulation import World, play
-from tests.core.plans import BARE, KEYED, PROBED, TOMB, series
+from makegood.testing.shorthand import BARE, KEYED, PROBED, TOMB, series
+from makegood.testing.simulation.faults import CallFault, Trouble
+from makegood.testing.simulation.scenarios import BY_NAME, DONE, Scenario, brief
+from makegood.testing.simulation.world import World, play
 
 
 @pytest.mark.parametrize("name", BY_NAME)

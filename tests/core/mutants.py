@@ -212,9 +212,16 @@ MUTANTS = (
     Mutant(
         "evidence against a compensated task is only filed",
         "reports.py",
-        "if happened and not draft.step(event.step).reads:",
-        "if False:",
+        "        if event.reply in (Reply.DONE, Reply.SPOILED):\n            _proves_live(draft, event)",
+        "        if event.reply in (Reply.DONE, Reply.SPOILED):\n            pass",
         EVIDENCE + "compensated_is_left_again_on_evidence_of_a_live_effect",
+    ),
+    Mutant(
+        "a call cut off late is only filed",
+        "reports.py",
+        "        elif event.reply is Reply.UNKNOWN:",
+        "        elif False:",
+        EVIDENCE + "a_call_cut_off_late_has_its_service_asked_again_once_it_has_landed",
     ),
     Mutant(
         "a doubled report answers for the next round of an undo",

@@ -7,17 +7,15 @@ from makegood.core.events import (
     CancelAsked,
     Event,
     PauseAsked,
-    ResolveAsked,
     ResumeAsked,
     RetryAsked,
     SkipAsked,
-    Verdict,
 )
-from makegood.core.record import Direction, Phase, TaskState
+from makegood.core.record import Direction, TaskState
 from makegood.errors import ActRefused
-from tests.core.world import Run, World
-
-STUCK = (Phase.UNDO_STUCK, Phase.LEFT)
+from makegood.testing.honesty import verdict_on
+from makegood.testing.observer import Run
+from tests.core.world import World
 
 
 def act(world: World) -> bool:
@@ -57,23 +55,8 @@ def cancel(world: World, run: Run) -> None:
 
 def resolve(world: World, run: Run, step: int) -> bool:
     """Say what became of a step, once nothing of it can land any more."""
-    head, service = run.head, run.services[step]
-    phase, opened = Phase(head.marks[step]), head.open.get(step)
-    if world.may_land(run, step) or (opened is not None and opened.due > 0 and phase != Phase.DOUBT):
-        return False
-    live = service.live(run.task_id)
-    if phase in STUCK and live and world.rng.random() < 0.4:
-        live[0].live = False  # undone by hand
-        live = []
-    result = live[0].result if live else None
-    verdict = Verdict.DONE if live else Verdict.ABSENT
-    if phase in STUCK:
-        verdict = world.rng.choice((Verdict.KEPT, Verdict.LEFT)) if live else Verdict.UNDONE
-    elif live and head.direction is Direction.UNDO and world.rng.random() < 0.4:
-        verdict = world.rng.choice((Verdict.KEPT, Verdict.LEFT))
-    return ordered(
-        world, run, ResolveAsked(step, verdict, "ann", "looked it up", () if result is None else (result,))
-    )
+    verdict = verdict_on(world, run, step, world.rng)
+    return verdict is not None and ordered(world, run, verdict)
 
 
 def see_to(world: World, run: Run) -> None:

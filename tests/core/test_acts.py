@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from makegood.core.events import (
@@ -19,7 +20,8 @@ from makegood.core.events import (
 from makegood.core.record import Phase, TaskState
 from makegood.core.words import STANDING
 from makegood.errors import ActRefused
-from tests.core.plans import BARE, KEYED, LIFE, PIVOT, PROBED, READS, TOMB, parallel, series, step
+from makegood.testing.shorthand import BARE, KEYED, PIVOT, PROBED, READS, TOMB, parallel, series, step
+from tests.core.plans import LIFE
 from tests.core.scripts import SEVEN, Bench
 
 CANCEL, PAUSE, RESUME, RETRY = (
@@ -309,6 +311,17 @@ def test_absent_is_not_believed_while_the_call_may_be_on_its_way() -> None:
     refused(bench, resolve(0, Verdict.ABSENT), r"its last call may still be on its way until \S+Z; ask")
     bench.tell(resolve(0, Verdict.DONE))
     assert bench.state is TaskState.COMPLETED
+
+
+def test_a_word_holds_for_the_step_as_it_was_seen() -> None:
+    bench = Bench(step("a", BARE)).ends("a", Reply.UNKNOWN)
+    early = bench.head.stands_since(0)
+    bench.wait(LIFE + 1).look()
+    stale = msgspec.structs.replace(resolve(0, Verdict.ABSENT), seen=early)
+    refused(bench, stale, "has moved on since you looked")
+    refused(bench, msgspec.structs.replace(stale, seen=0), "has moved on since you looked")
+    bench.tell(msgspec.structs.replace(stale, seen=bench.head.stands_since(0)))
+    assert bench.phase("a") is not Phase.DOUBT
 
 
 def test_a_doubt_on_the_way_forward_is_neither_kept_nor_left() -> None:

@@ -6,13 +6,12 @@ import pytest
 
 from makegood.core.events import Answer, CancelAsked, Claimed, Driven, HandedBack, Reply, RetryAsked
 from makegood.core.record import News, Phase, TaskState
-from tests.core.plans import (
+from makegood.testing.shorthand import (
     BARE,
     FOR_A_MINUTE,
     FOR_A_MINUTE_PROBE,
     KEYED,
     KEYED_PROBE,
-    LIFE,
     PROBED,
     READS,
     TOMB,
@@ -20,6 +19,7 @@ from tests.core.plans import (
     series,
     step,
 )
+from tests.core.plans import LIFE
 from tests.core.scripts import Bench
 
 CANCEL = CancelAsked("ann")

@@ -7,7 +7,8 @@ from makegood.core.events import CancelAsked, Driven, HandedBack, LeaseRenewed, 
 from makegood.core.machine import NothingDue
 from makegood.core.record import Head, Open, Phase, TaskState
 from makegood.core.reports import LEASE, REPORT_GRACE
-from tests.core.plans import BARE, KEYED, LIFE, PIVOT, PROBED, TIMEOUT, parallel, plan_of, series, step
+from makegood.testing.shorthand import BARE, KEYED, PIVOT, PROBED, parallel, series, step
+from tests.core.plans import LIFE, TIMEOUT, plan_of
 from tests.core.scripts import START, Bench
 
 A, B = step("a", KEYED), step("b", KEYED)

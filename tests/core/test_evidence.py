@@ -20,7 +20,19 @@ from makegood.core.events import (
 )
 from makegood.core.record import Kind, Phase, TaskState
 from makegood.errors import ActRefused
-from tests.core.plans import BARE, KEYED, KEYED_PROBE, PIVOT, PROBED, READS, TOMB, parallel, series, step
+from makegood.testing.shorthand import (
+    BARE,
+    KEYED,
+    KEYED_PROBE,
+    PIVOT,
+    PROBED,
+    READS,
+    TOMB,
+    parallel,
+    series,
+    step,
+)
+from tests.core.plans import SETTLE
 from tests.core.scripts import Bench
 
 CANCEL = CancelAsked("ann")
@@ -223,6 +235,53 @@ def test_where_there_is_a_probe_it_is_asked_before_a_blind_undo_is_repeated() ->
         bench.late("a", 1)
         assert bench.phase("a") is Phase.CHECK_PLANNED
         assert bench.probed("a", answer).phase("a") is phase
+
+
+def held_absent() -> Bench:
+    """Compensated, as its probe found nothing there."""
+    bench = Bench(step("a", PROBED)).call("a")
+    bench.tell(CANCEL)
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out().probed("a", Answer.ABSENT)
+    assert bench.state is TaskState.COMPENSATED
+    return bench
+
+
+def test_a_call_cut_off_late_has_its_service_asked_again_once_it_has_landed() -> None:
+    """Its process was frozen just before it sent: nobody knows whether it sent it after the wait-out."""
+    for answer, ends in ((Answer.THERE, Phase.UNDONE_BLIND), (Answer.ABSENT, Phase.UNDONE_BLIND)):
+        for bench in (held_absent(), undone_blind(KEYED_PROBE)):
+            bench.late("a", 1, Reply.UNKNOWN)
+            assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATING, Phase.CHECK_PLANNED)
+            assert bench.due == SETTLE
+            bench.wait(SETTLE).call("a").answer("a", answer)
+            if answer is Answer.THERE:
+                bench.look()
+                bench.wait(1_000).call("a").report("a", Reply.DONE)
+                bench.call("a").answer("a", Answer.ABSENT)
+            assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATED, ends)
+
+
+def test_a_call_cut_off_late_has_a_blind_undo_repeated_where_nobody_can_be_asked() -> None:
+    bench = undone_blind(KEYED)
+    bench.late("a", 1, Reply.UNKNOWN)
+    assert (bench.state, bench.due) == (TaskState.COMPENSATING, SETTLE)
+    assert bench.wait(SETTLE).call("a").opened("a").key == "t-a-undo~2"
+    bench.report("a", Reply.DONE)
+    assert bench.state is TaskState.COMPENSATED
+
+
+def test_a_call_cut_off_late_is_filed_where_it_changes_nothing() -> None:
+    undone = Bench(series(step("a", KEYED), step("b", KEYED))).done("a").call("b")
+    undone.report("b", Reply.REFUSED)
+    undone.look()
+    forward = Bench(series(step("a", PROBED), step("b", KEYED))).done("a")
+    for bench in (undone_blind(TOMB), undone.done("a"), forward):
+        state, phase = bench.state, bench.phase("a")
+        assert bench.late("a", 1, Reply.UNKNOWN)
+        assert bench.facts[-1] == FILED
+        assert (bench.state, bench.phase("a")) == (state, phase)
 
 
 def test_a_tombstone_needs_no_second_undo() -> None:

@@ -9,7 +9,7 @@ from makegood.core.document import KeyForm
 from makegood.core.events import Answer, Reply, RetryAsked
 from makegood.core.keys import derive_key
 from makegood.core.record import Kind
-from tests.core.plans import KEYED, PROBED, series, step
+from makegood.testing.shorthand import KEYED, PROBED, series, step
 from tests.core.scripts import Bench
 
 PLAIN = KeyForm()

@@ -19,7 +19,8 @@ from makegood.core.events import (
     Verdict,
 )
 from makegood.core.record import Direction, Phase, TaskState
-from tests.core.plans import BARE, FOR_A_MINUTE, KEYED, LIFE, PIVOT, PROBED, TOMB, parallel, series, step
+from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PIVOT, PROBED, TOMB, parallel, series, step
+from tests.core.plans import LIFE
 from tests.core.scripts import Bench
 
 CANCEL = CancelAsked("ann", "changed plans")

@@ -21,8 +21,9 @@ from makegood.core.record import (
     Phase,
     TaskState,
 )
+from makegood.testing.shorthand import KEYED, step
 from tests.core import scripts, test_acts, test_doubt, test_due, test_evidence, test_lanes, test_retry
-from tests.core.plans import KEYED, plan_of, step
+from tests.core.plans import plan_of
 from tests.core.test_walks import walk
 
 PLAN = plan_of(step("a", KEYED))

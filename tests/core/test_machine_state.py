@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from makegood.core.record import TaskState
-from tests.core import invariants, people
+from makegood.testing import invariants
+from tests.core import people
 from tests.core.plans import PLANS, REFUSE_UNDO
 from tests.core.test_walks import finish
 from tests.core.world import World

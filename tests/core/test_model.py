@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from makegood.core.record import TaskState
+from makegood.testing.shorthand import BARE, KEYED, KEYED_PROBE, PROBED, TOMB, TOMB_PROBE, step
 from tests.core import small_model, small_world
-from tests.core.plans import BARE, KEYED, KEYED_PROBE, PROBED, TOMB, TOMB_PROBE, plan_of, step
+from tests.core.plans import plan_of
 from tests.core.small_model import Guards
 from tests.core.small_world import Truth
 

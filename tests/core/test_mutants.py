@@ -30,11 +30,8 @@ except BaseException as error:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A package of the core and the errors alone."""
-    package = tmp_path / "makegood"
-    shutil.copytree(PACKAGE / "core", package / "core", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(PACKAGE / "errors.py", package)
-    (package / "__init__.py").touch()
+    """The package, to be changed."""
+    shutil.copytree(PACKAGE, tmp_path / "makegood", ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 

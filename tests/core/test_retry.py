@@ -8,7 +8,7 @@ from makegood.core.document import Retry
 from makegood.core.events import Reply
 from makegood.core.record import Phase, TaskState
 from makegood.core.retry import AFTER_PIVOT_CAP, JITTER_MAX, RETRY_AFTER_MAX, backoff
-from tests.core.plans import KEYED, PIVOT, READS, series, step
+from makegood.testing.shorthand import KEYED, PIVOT, READS, series, step
 from tests.core.scripts import Bench
 
 POLICY = Retry()

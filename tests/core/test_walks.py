@@ -12,8 +12,8 @@ import pytest
 
 from makegood.core.events import ResumeAsked
 from makegood.core.record import TaskState
+from makegood.testing.invariants import check_nothing_silent, check_settled
 from tests.core import people
-from tests.core.invariants import check_nothing_silent, check_settled
 from tests.core.plans import PLANS, REFUSE_UNDO
 from tests.core.world import World
 

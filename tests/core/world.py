@@ -6,7 +6,6 @@ and loses; supervisors and schedulers come and go; people act, honestly. Every c
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from random import Random
 
 from makegood.core import machine, remedy
@@ -27,59 +26,16 @@ from makegood.core.events import (
     TaskSubmitted,
 )
 from makegood.core.plan import Millis, Plan
-from makegood.core.record import KIND_OF, OFFERED, Head, Kind, decode_head, encode_head
+from makegood.core.record import OFFERED, Head, Kind, encode_head
 from makegood.core.reports import LEASE
-from makegood.core.values import Values
-from tests.core import invariants
-from tests.core.services import Message, Said, Service, service_of
+from makegood.testing import invariants
+from makegood.testing.observer import Flight, Observer, Run
+from makegood.testing.services import Said, service_of
 
 START = 1_000_000_000
 
 
-@dataclass(eq=False)
-class Flight:
-    """A claimed call: in its agent's hand, then on its way, then answered."""
-
-    task_id: str
-    step: int
-    attempt: int
-    message: Message
-    deadline: Millis
-    lands_by: Millis
-    agent_alive: bool = True
-    sent: bool = False
-    landed: bool = False
-    said: Said | None = None
-    report: Event | None = None
-    late: bool = False
-
-    @property
-    def on_its_way(self) -> bool:
-        return self.sent and not self.landed
-
-    @property
-    def over(self) -> bool:
-        return not self.agent_alive and not self.on_its_way and self.report is None
-
-
-@dataclass(eq=False)
-class Run:
-    """A task: what the store holds of it, and what the tests remember."""
-
-    task_id: str
-    plan: Plan
-    services: list[Service]
-    stored: bytes
-    rows: list[Row] = field(default_factory=list)
-    values: Values = field(default_factory=Values)
-    cancelled: bool = False
-
-    @property
-    def head(self) -> Head:
-        return decode_head(self.stored)
-
-
-class World:
+class World(Observer):
     """Virtual time, a network, and any number of tasks. `rng` decides whatever is left to chance.
 
     `frozen`: processes may be frozen between their last check and their send, so that calls outlive their
@@ -87,12 +43,8 @@ class World:
     """
 
     def __init__(self, rng: Random, *, frozen: bool = False) -> None:
+        super().__init__(START, frozen=frozen)
         self.rng = rng
-        self.frozen = frozen
-        self.now: Millis = START
-        self.runs: list[Run] = []
-        self.flights: list[Flight] = []
-        self.moves: set[tuple[int, int]] = set()
 
     # --- tasks
 
@@ -138,20 +90,9 @@ class World:
         return False
 
     def _store(self, run: Run, before: Head | None, draft: Draft) -> None:
+        invariants.check_replay(run, before, draft)
         invariants.check_commit(run, before, draft, self)
-        run.stored = encode_head(draft.head)
-        run.rows.append(Row(self.now, "test", draft.facts))
-        run.values.absorb(draft.facts)
-        for fact in draft.facts:
-            if isinstance(fact, Claimed):
-                self.flights.append(self._flight(run, draft, fact))
-
-    def _flight(self, run: Run, draft: Draft, claim: Claimed) -> Flight:
-        opened, plan = draft.head.open[claim.step], run.plan.steps[claim.step]
-        result, do_key = run.values.results.get(claim.step), run.values.do_keys.get(claim.step, opened.key)
-        message = Message(run.task_id, KIND_OF[draft.phase(claim.step)], opened.key, do_key, result)
-        lands_by = self.now + plan.life - 1  # a call's life is counted from when its claim was asked for
-        return Flight(run.task_id, claim.step, claim.attempt, message, opened.complete_by, lands_by)
+        self.keep(run, draft, encode_head(draft.head), Row(self.now, "test", draft.facts))
 
     def run_of(self, flight: Flight) -> Run:
         return next(run for run in self.runs if run.task_id == flight.task_id)
@@ -163,14 +104,10 @@ class World:
         return self.rng.choice(found) if found else None
 
     def send(self) -> bool:
-        flight = self._pick(self._unsent)
+        flight = self._pick(self.may_be_sent)
         if flight is not None:
             flight.sent = True
         return flight is not None
-
-    def _unsent(self, flight: Flight) -> bool:
-        alive = flight.agent_alive and not flight.sent and flight.report is None
-        return alive and (self.frozen or self.now < flight.deadline)
 
     def land(self) -> bool:
         flight = self._pick(lambda f: f.on_its_way)
@@ -238,7 +175,7 @@ class World:
         return flight is not None
 
     def hand_back(self) -> bool:
-        flight = self._pick(self._unsent)
+        flight = self._pick(self.may_be_sent)
         if flight is not None:
             self._ended(flight, HandedBack(flight.step, flight.attempt, "shutting down"))
         return flight is not None
@@ -318,7 +255,7 @@ class World:
             flight.late = False
 
     def _finish(self, flight: Flight) -> None:
-        flight.sent = flight.sent or self._unsent(flight)
+        flight.sent = flight.sent or self.may_be_sent(flight)
         in_time = flight.agent_alive and self._in_time(flight)
         if flight.on_its_way and (in_time or self.frozen):
             self._land(flight)
@@ -327,27 +264,3 @@ class World:
             flight.late = False
         elif flight.agent_alive and not in_time:
             flight.agent_alive = False
-
-    def may_land(self, run: Run, step: int) -> bool:
-        """Whether a call of this step may still change the ledger."""
-        service = run.services[step]
-        flying = [
-            f
-            for f in self.flights
-            if f.task_id == run.task_id and f.step == step and f.message.kind is not Kind.PROBE
-        ]
-        return any(
-            (f.on_its_way or self._unsent(f))
-            and not service.step.reads
-            and not service.knows(f.message.key, self.now)
-            and f.message.do_key not in service.tombs
-            for f in flying
-        )
-
-    def in_flight(self, run: Run, step: int) -> int:
-        """Calls of this step that may still arrive, whatever they would do."""
-        return sum(
-            f.task_id == run.task_id and f.step == step and (f.on_its_way or self._unsent(f))
-            for f in self.flights
-            if f.message.kind is not Kind.PROBE
-        )

@@ -25,9 +25,10 @@ from makegood.core.events import (
 from makegood.core.record import FORWARD_OPEN, UNDO_OPEN, Kind, Phase
 from makegood.reading.past import Past
 from makegood.reading.step_view import SHOWN
+from makegood.testing.observer import Run
 from tests.core.plans import PLANS, REFUSE_UNDO
 from tests.core.test_walks import CALM, TROUBLE
-from tests.core.world import Run, World
+from tests.core.world import World
 from tests.unit.walk import KEYED, PROBED, TOMB, Walk, step
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -199,7 +199,7 @@ class Runner:
             values = await self._desk.shelf.values(work.entry)
             positional, named = work.arguments(values)
         except PayloadError as error:
-            return work.no_input(error)
+            return work.no_input(error, self._desk.now())
         except Exception as error:  # whatever it is, nothing was sent
             return work.handed_back(plain(f"its input could not be read: {error}"), UNSENT_WAIT)
         flight.call = call = work.call(values, lambda: work.deadline - monotonic())

@@ -17,10 +17,12 @@ from makegood.errors import PayloadError, StillRunning
 from makegood.payload import MissingPath, resolve
 from makegood.rooms import Entry
 
-UNREADABLE_WAIT: Millis = 15_000
-"""How long a call whose input this agent cannot read waits before it is offered again."""
+UNREADABLE_FIRST: Millis = 15_000
+UNREADABLE_CAP: Millis = 600_000
+"""A call whose input this agent cannot read waits as long again as its step has been under way, within these
+bounds, before it is offered again: so the waits double, and no count of them is kept."""
 UNSENT_WAIT: Millis = 1_000
-"""The same for a probe that could not be sent in time."""
+"""How long a call waits that could not be sent for another reason."""
 
 
 class Work:
@@ -120,11 +122,12 @@ class Work:
             return self.handed_back(why, UNSENT_WAIT)
         return self._report(Reply.TRANSIENT, why)
 
-    def no_input(self, error: PayloadError) -> Event:
+    def no_input(self, error: PayloadError, now: Millis) -> Event:
         """The input cannot be made: the record lacks a part of it, or this agent cannot read it."""
         if isinstance(error, MissingPath) and self.kind is Kind.DO:
             return self._report(Reply.UNRESOLVED, str(error))
-        return self.handed_back(str(error), UNREADABLE_WAIT)
+        under_way = now - self.entry.head.open[self.step.index].started_at
+        return self.handed_back(str(error), max(UNREADABLE_FIRST, min(under_way, UNREADABLE_CAP)))
 
     def handed_back(self, why: str, wait: Millis = 0) -> Event:
         return HandedBack(self.step.index, self.attempt, plain(why), wait)

@@ -9,6 +9,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, get_args, get_origin
 
 from makegood.authoring.hints import admits, admits_none, hints_of, is_open, members, shown
+from makegood.authoring.listing import Held
 from makegood.authoring.places import place_of
 from makegood.authoring.probing import NotThere, There
 from makegood.core.document import StepNode
@@ -58,12 +59,16 @@ class Function:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Action:
-    """One kind of call to one service. `node`: what every step of it pins, but for its name and arguments."""
+    """One kind of call to one service. `node`: what every step of it pins, but for its name and arguments.
+
+    `lists` tells what the service holds of it and of the other actions that name the same function.
+    """
 
     agent: "Agent"
     do: Function
     undo: Function | None
     probe: Function | None
+    lists: Function | None = None
     node: StepNode
 
     @property
@@ -153,6 +158,8 @@ class Action:
         if self.probe is not None:
             self._check_shared(self.probe, "probe")
             self._check_probe(self.probe)
+        if self.lists is not None:
+            _check_lists(self.lists)
 
     def _check_undo(self, undo: Function) -> None:
         self._check_shared(undo, "undo")
@@ -195,6 +202,15 @@ class Action:
                     f"({self.do.place}) returns {shown(self.result_type)}; a probe returns the same result, "
                     "or None where nothing is there"
                 )
+
+
+def _check_lists(lists: Function) -> None:
+    hint = lists.hint("return")
+    if not is_open(hint) and Held not in get_args(hint):
+        raise PlanError(
+            f"{lists.place}: lists: {lists.name} returns {shown(hint)}; it returns or yields Held items: "
+            "-> list[Held], or AsyncIterator[Held] where it is an async def that yields"
+        )
 
 
 def _value_of(answer: Any) -> Any:

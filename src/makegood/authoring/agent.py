@@ -7,8 +7,8 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
-from makegood.authoring.action import Action
-from makegood.authoring.declaring import read_action, read_probe, read_undo
+from makegood.authoring.action import Action, Function
+from makegood.authoring.declaring import read_action, read_lister, read_probe, read_undo
 from makegood.authoring.places import here
 from makegood.core.document import KeyForm, Retry, ServiceClass, StepNode, UndoRetry, check_declaration
 from makegood.errors import PlanError
@@ -24,10 +24,11 @@ Settings = dict[str, Any]
 
 
 class Options(TypedDict, total=False):
-    """What an action may say for itself; everything but `name` and `probe` is the agent's otherwise."""
+    """What an action may say for itself; all but `name`, `probe` and `lists` is the agent's otherwise."""
 
     name: str
     probe: Callable[..., Any] | None
+    lists: Callable[[], Any] | None
     timeout: Seconds
     settle: Seconds
     keyed: bool | Seconds
@@ -93,7 +94,8 @@ class Agent:
         """Declare a function as an action of this agent; returns it unchanged.
 
         Exactly one of `undo` (a function, or None for an effect that needs no undo), `reads=True` (no effect)
-        and `pivot=True` (no way back) is given. Raises PlanError with the function, its line and the way out.
+        and `pivot=True` (no way back) is given. `probe` asks the service for one effect; `lists` for all that
+        it holds, as Held items, for the audit. Raises PlanError with the function, its line and the way out.
         """
         if misplaced:
             raise PlanError(f"{here()}: write @{self.name}.action(...) with undo=, reads=True or pivot=True")
@@ -133,12 +135,21 @@ class Agent:
         undo, probe = way_back.get("undo"), options.get("probe")
         undo = undo if undo is None else read_undo(undo, do)
         probe = probe if probe is None else read_probe(probe, do)
+        lists = self._lister(do, way_back, options.get("lists"))
         if "undo" in way_back:
             way_back = {"undo": undo and undo.name}
         where = f"{do.place}: agent {self.name}: action {name!r}"
         settings = self._settings | options
         node = self._node(where, settings, action=name, probe=probe and probe.name, **way_back)
-        return Action(agent=self, do=do, undo=undo, probe=probe, node=node)
+        return Action(agent=self, do=do, undo=undo, probe=probe, lists=lists, node=node)
+
+    def _lister(self, do: Function, way_back: Settings, lists: Any) -> Function | None:
+        if lists is not None and "reads" in way_back:
+            raise PlanError(
+                f"{do.place}: {do.name} only reads, so nothing of it can be held; leave out lists=, or say "
+                "undo=None where it has an effect"
+            )
+        return lists if lists is None else read_lister(lists)
 
     def _check_free(self, fn: Any, name: Any, place: str) -> None:
         if not _matches(ACTION_NAME, name):

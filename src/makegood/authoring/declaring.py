@@ -37,6 +37,17 @@ def read_probe(fn: Any, action: Function) -> Function:
     return _sharing(fn, parameter_names(fn, f"probe of {action.name}"), action, "probe", "")
 
 
+def read_lister(fn: Any) -> Function:
+    """A listing function: takes nothing, and may yield; raises PlanError."""
+    _check_plain_function(fn, "lists")
+    for name in inspect.signature(fn).parameters:
+        raise PlanError(
+            f"{place_of(fn)}: lists: {fn.__name__} takes {name!r}, but it is given nothing: it lists all "
+            "that the service holds"
+        )
+    return Function(fn, ())
+
+
 def _sharing(fn: Any, names: Iterable[str], action: Function, role: str, after: str) -> Function:
     takes = tuple(names)
     for name in takes:
@@ -52,6 +63,7 @@ def _sharing(fn: Any, names: Iterable[str], action: Function, role: str, after: 
 def parameter_names(fn: Any, role: str) -> list[str]:
     """A plain function's parameters; raises PlanError if arguments could not be given to it by name."""
     _check_plain_function(fn, role)
+    _check_returns(fn, role)
     parameters = inspect.signature(fn).parameters.values()
     for parameter in parameters:
         if parameter.kind in _KINDS:
@@ -70,6 +82,9 @@ def _check_plain_function(fn: Any, role: str) -> None:
         )
     if fn.__name__ == "<lambda>":
         raise PlanError(f"{place_of(fn)}: {role}: a lambda has no name to be recorded under; write a def")
+
+
+def _check_returns(fn: Any, role: str) -> None:
     plain: Callable[..., Any] = inspect.unwrap(fn)
     if inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain):
         raise PlanError(

@@ -3,10 +3,12 @@
 import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from reprlib import repr as shown
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +16,9 @@ from makegood.authoring.agent import Agent
 from makegood.authoring.places import place, users_frames
 from makegood.authoring.plans import PlanDefinition
 from makegood.errors import PlanError
+
+FRAMES_MAX, SAID_MAX = 20, 2_000
+"""Lines of the user's files, and characters of what an error says, in a PlanError."""
 
 AnyPlan = PlanDefinition[Any, Any]
 
@@ -33,7 +38,7 @@ def load_app(spec: str) -> App:
     neither agent nor plan, or two different ones of one name.
     """
     source, _, attribute = spec.partition(":")
-    module = _import(source)
+    module = load_module(source)
     app = App()
     for thing in _things(module, source, attribute):
         if isinstance(thing, Agent):
@@ -67,7 +72,11 @@ def _add(known: dict[str, Any], thing: Any, two: str) -> None:
 def _things(module: ModuleType, source: str, attribute: str) -> Iterable[Any]:
     if not attribute:
         return list(vars(module).values())
-    if not hasattr(module, attribute):
+    try:
+        found = hasattr(module, attribute)
+    except Exception as error:  # a module may have a __getattr__ of its own
+        raise PlanError("\n  ".join(_reasons(f"{source}:{attribute}", error))) from None
+    if not found:
         names = [name for name, thing in vars(module).items() if isinstance(thing, Agent | PlanDefinition)]
         raise PlanError(
             f"{source} has no {attribute!r}; agents and plans in it: {', '.join(names) or 'none'}"
@@ -76,7 +85,7 @@ def _things(module: ModuleType, source: str, attribute: str) -> Iterable[Any]:
     things = list(thing) if isinstance(thing, list | tuple | set) else [thing]
     for one in things:
         if not isinstance(one, Agent | PlanDefinition):
-            raise PlanError(f"{source}:{attribute}: {one!r:.80} is no agent and no plan")
+            raise PlanError(f"{source}:{attribute}: {shown(one)} is no agent and no plan")
     return things
 
 
@@ -89,18 +98,21 @@ def _where_to_put_them(attribute: str) -> str:
 # --- importing the module
 
 
-def _import(source: str) -> ModuleType:
+def load_module(source: str) -> ModuleType:
+    """Import what `module` or `path.py` names; raises PlanError with lines of the user's files."""
     is_file = source.endswith(".py")
-    path = Path(source).resolve()
-    if is_file and not path.is_file():
+    if is_file and not os.path.isfile(source):  # False also for what can be no file's name
         raise PlanError(f"{source}: there is no such file")
     if not is_file and not all(part.isidentifier() for part in source.split(".")):
         raise PlanError(f"{source!r} is neither a module's name nor a path that ends in .py")
+    path = Path(source).resolve()
     # As when Python runs a file, or a module with -m: what lies beside it can be imported.
     _find_first(path.parent if is_file else Path.cwd())
     try:
         return _module_of_file(path) if is_file else importlib.import_module(source)
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise PlanError("\n  ".join(_reasons(source, error))) from None
 
 
@@ -145,5 +157,13 @@ def _reasons(source: str, error: BaseException) -> Iterator[str]:
     elif isinstance(error, PlanError):
         yield str(error)
     else:
-        yield f"{source} cannot be imported: {type(error).__name__}: {error}"
-    yield from frames
+        yield f"{source} cannot be imported: {type(error).__name__}: {_said(error)}"
+    yield from frames[:FRAMES_MAX]
+
+
+def _said(error: BaseException) -> str:
+    """What an error says, at most SAID_MAX characters of it; some cannot even say what they are."""
+    try:
+        return str(error)[:SAID_MAX]
+    except Exception:
+        return "(it cannot say what)"

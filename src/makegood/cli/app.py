@@ -24,8 +24,14 @@ from makegood.store.url import open_store
 
 @click.command()
 @click.argument("apps", metavar="APP...", nargs=-1, required=True)
+@click.option(
+    "--audit-every",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Audit the store so often; what is newly found is a warning in the log.",
+)
 @store_option
-def up(apps: Sequence[str]) -> int:
+def up(apps: Sequence[str], audit_every: float | None) -> int:
     """Run every role in one process.
 
     Scheduler, supervisor and the agents found in APP run until SIGTERM. APP is a module, a path.py (every
@@ -35,10 +41,10 @@ def up(apps: Sequence[str]) -> int:
     again.
     """
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
-    return run_up(store_url(), _agents(apps))
+    return run_up(store_url(), agents_of(apps), audit_every=audit_every)
 
 
-def _agents(apps: Sequence[str]) -> list[Agent]:
+def agents_of(apps: Sequence[str]) -> list[Agent]:
     """The agents of all apps; raises PlanError when there are none, or two of one name."""
     found: dict[str, Agent] = {}
     for app in apps:

@@ -1,8 +1,8 @@
 """Where a command's store is, and how a command works with it."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -68,7 +68,7 @@ def connected(work: Callable[[Makegood], Awaitable[T]], *, new: bool = False) ->
 def _must_be_there(url: str) -> None:
     """Looking must not leave an empty store behind in whatever folder somebody stands."""
     path = url.removeprefix("sqlite:///")
-    if path != url and path and not Path(path).exists():
+    if path != url and path and not os.path.exists(path):  # also where no file can have such a name
         raise MakegoodError(
             f"there is no store {path}; name another with --store, or make it with `makegood up` or `submit`"
         )

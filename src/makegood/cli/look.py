@@ -8,9 +8,8 @@ import click
 from makegood.cli import output
 from makegood.cli.connect import connected, store_option
 from makegood.cli.times import COLUMNS, Diary
-from makegood.client import Makegood, TaskPage
+from makegood.client import Makegood, TaskPage, legible
 from makegood.core.record import TaskState
-from makegood.reading.facts import facts_of
 from makegood.reading.story import story
 from makegood.reading.waiting import waited_for, waiting_sentence
 from makegood.reading.words import VERDICTS, state_name
@@ -83,7 +82,7 @@ def task_row(task: Record) -> list[str]:
         task["taskId"],
         task["state"],
         task["plan"],
-        f"{task['createdAt'][:19]}Z",
+        f"{task['createdAt'][:19]}Z" if "createdAt" in task else "",
         _waits_for(task) or task.get("reason", ""),
     ]
 
@@ -169,9 +168,11 @@ def history(task_id: str, as_json: bool) -> int:
     """
     snapshot = connected(lambda makegood: makegood.snapshot(task_id))
     if as_json:
-        output.document(facts_of(snapshot.plan, snapshot.rows))
-    else:
-        output.table(COLUMNS, Diary().rows(story(snapshot.plan, snapshot.rows)))
+        output.document(snapshot.facts())
+        return output.OK
+    with legible(task_id):
+        rows = Diary().rows(story(snapshot.plan, snapshot.rows))
+    output.table(COLUMNS, rows)
     return output.OK
 
 

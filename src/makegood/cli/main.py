@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from makegood.cli import act, app, look, output, watch
+from makegood.cli import act, app, audit, look, output, rehearse, watch
 from makegood.cli.connect import group_store_option
 from makegood.errors import MakegoodError
 
@@ -31,8 +31,9 @@ def makegood(ctx: click.Context) -> int:
     return output.OK
 
 
-for command in (*app.COMMANDS, *look.COMMANDS, *watch.COMMANDS, *act.COMMANDS):
-    makegood.add_command(command)
+for part in (app, look, audit, rehearse, watch, act):
+    for command in part.COMMANDS:
+        makegood.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,6 @@
 """Commands that wait: `watch`, and the waiting of `submit --wait`."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,11 +10,10 @@ from makegood.cli import output
 from makegood.cli.connect import connected, store_option
 from makegood.cli.look import Record, json_option, task_row
 from makegood.cli.times import COLUMNS, Diary, local
-from makegood.client import Makegood, Task
-from makegood.core.events import Row
+from makegood.client import Makegood, Snapshot, Task, legible
 from makegood.core.plan import Plan
 from makegood.core.record import AT_REST
-from makegood.reading.facts import facts_of
+from makegood.errors import MakegoodError
 from makegood.reading.story import Teller
 from makegood.reading.words import one_line
 
@@ -78,7 +76,7 @@ async def _follow(makegood: Makegood, task_id: str, timeout: float | None, as_js
             while True:
                 snapshot = await makegood.snapshot(task_id)
                 told = told or _Told(snapshot.plan, as_json)
-                told.go_on(snapshot.rows)
+                told.go_on(snapshot)
                 if snapshot.head.state in AT_REST:
                     return _ended(snapshot.record, snapshot.record["state"])
                 await asyncio.sleep(PERIOD)
@@ -90,21 +88,22 @@ class _Told:
     """How far a task's history has been told."""
 
     def __init__(self, plan: Plan, as_json: bool) -> None:
-        self._plan = plan
         self._as_json = as_json
         self._rows = 0
         self._teller = Teller(plan)
         self._diary = Diary()
         self._table = output.Stream(COLUMNS)
 
-    def go_on(self, rows: Sequence[tuple[int, Row]]) -> None:
-        """Tell what is new of all its rows."""
-        new, self._rows = rows[self._rows :], len(rows)
+    def go_on(self, snapshot: Snapshot) -> None:
+        """Tell what is new in it. Raises StoreError where its rows do not hold together."""
+        told, self._rows = self._rows, len(snapshot.rows)
         if self._as_json:
-            for fact in facts_of(self._plan, new):
+            for fact in snapshot.facts(after=told):
                 output.document_line(fact)
-        else:
-            self._table.add(self._diary.rows(self._teller.tell(new)))
+            return
+        with legible(snapshot.stored.task_id):
+            rows = self._diary.rows(self._teller.tell(snapshot.rows[told:]))
+        self._table.add(rows)
 
 
 # --- all that have not ended
@@ -122,7 +121,10 @@ class _Changes:
         """The tasks that are new, have changed, or (first) are no longer among those that have not ended."""
         page = await self._makegood.list(NOT_ENDED, limit=SHOWN_MAX)
         before, self.known = self.known, {task["taskId"]: task for task in page.tasks}
-        gone = [await self._makegood.task(task_id).record() for task_id in before.keys() - self.known.keys()]
+        gone: list[Record] = []
+        for task_id in before.keys() - self.known.keys():
+            with suppress(MakegoodError):  # one that cannot be read ends no other's watch
+                gone.append(await self._makegood.task(task_id).record())
         changed = [task for task_id, task in self.known.items() if before.get(task_id) != task]
         self._changed = {task_id: at for task_id, at in self._changed.items() if task_id in before}
         for task in (*gone, *changed):
@@ -130,8 +132,10 @@ class _Changes:
         return [*gone, *changed]
 
     async def _date(self, task_id: str) -> None:
-        _, last = (await self._makegood.snapshot(task_id)).rows[-1]
-        self._changed[task_id] = f"{local(last.at):%m-%d %H:%M:%S}"
+        self._changed[task_id] = ""
+        with suppress(MakegoodError), legible(task_id):
+            _, last = (await self._makegood.snapshot(task_id)).rows[-1]
+            self._changed[task_id] = f"{local(last.at):%m-%d %H:%M:%S}"
 
     def row(self, task: Record) -> list[str]:
         """A task in a table of WATCHED."""

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from makegood.client.legible import ILLEGIBLE, legible
 from makegood.core.events import Act, Row, decode_row
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import AT_REST, Head, TaskState, decode_head
 from makegood.desk import Desk
-from makegood.errors import ActRefused, MakegoodError, PlanError, UnknownTask
+from makegood.errors import ActRefused, MakegoodError, PlanError, StoreError, UnknownTask
 from makegood.ids import TASK_ID
 from makegood.payload import resolve
 from makegood.reading import view, why
+from makegood.reading.facts import facts_of
 from makegood.reading.words import state_name
 from makegood.store.protocol import Query, Stored
 
@@ -34,10 +36,23 @@ class Snapshot:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """The exported record. Raises MissingPath when the output refers to something that is not there."""
-        return view.record_of(
-            self.plan, self.stored.task_id, self.head, self.rows, now=self.read_at, resolve=resolve
-        )
+        """The exported record. Raises StoreError where it does not hold together."""
+        with legible(self.stored.task_id):
+            return view.record_of(
+                self.plan, self.stored.task_id, self.head, self.rows, now=self.read_at, resolve=resolve
+            )
+
+    def facts(self, *, after: int = 0) -> list[dict[str, Any]]:
+        """The history as JSON values, a fact each, without the first `after` rows. Raises StoreError."""
+        with legible(self.stored.task_id):
+            return facts_of(self.plan, self.rows[after:])
+
+    def why(self, alive: why.Alive) -> str:
+        """In words: what it waits for, since when, until when, and what happens next. Raises StoreError."""
+        with legible(self.stored.task_id):
+            return why.why(
+                self.plan, self.stored.task_id, self.head, self.rows, now=self.read_at, alive=alive
+            )
 
 
 @dataclass(frozen=True)
@@ -74,9 +89,10 @@ class Connection:
         """A task as it stands, with its history. Raises UnknownTask, StoreError."""
         stored = await self.stored(task_id)
         rows = await self.store.history(task_id)
-        read = [(row.version, decode_row(row.body)) for row in rows if row.version <= stored.version]
-        plan = await self.desk.shelf.plan(stored.plan_version)
-        return Snapshot(stored, decode_head(stored.head), plan, read, self.desk.now())
+        plan = await self._plan(stored)
+        with legible(task_id):
+            read = [(row.version, decode_row(row.body)) for row in rows if row.version <= stored.version]
+            return Snapshot(stored, decode_head(stored.head), plan, read, self.desk.now())
 
     async def list(
         self,
@@ -98,33 +114,48 @@ class Connection:
     async def _summary(self, stored: Stored, now: Millis) -> dict[str, Any]:
         """A task in short; one whose record or plan cannot be read is listed as such."""
         head = self.desk.shelf.head_of(stored)
-        with suppress(PlanError):
-            plan = await self.desk.shelf.plan(stored.plan_version)
-            if head is not None:
-                return view.summary_of(plan, stored.task_id, head, now)
-        state = state_name(TaskState(stored.state))
-        reason = "its record cannot be read here: it is damaged, or of another version of makegood"
-        return {"taskId": stored.task_id, "state": state, "plan": stored.plan, "reason": reason}
+        if head is not None:
+            with suppress(StoreError):
+                plan = await self._plan(stored)
+                with legible(stored.task_id):
+                    return view.summary_of(plan, stored.task_id, head, now)
+        return _illegible(stored)
 
     async def act(self, task_id: str, act: Act) -> bool:
         """Apply an act; False: it was so already. Raises UnknownTask, ActRefused, StoreError."""
         try:
-            return await self.desk.act(known_form(task_id), act)
+            with legible(known_form(task_id)):
+                return await self.desk.act(task_id, act)
         except ActRefused as refused:
             raise ActRefused(f"task {task_id}: {refused}") from None
 
-    async def step_number(self, task_id: str, step: str) -> int:
-        """The number of a step by its name. Raises UnknownTask, ActRefused when the plan has no such step."""
+    async def find_step(self, task_id: str, step: str) -> tuple[int, Millis]:
+        """The number of a step by its name, and since when it stands as it does.
+
+        Raises UnknownTask, StoreError, ActRefused when the plan has no such step.
+        """
         stored = await self.stored(task_id)
-        plan = await self.desk.shelf.plan(stored.plan_version)
+        plan = await self._plan(stored)
         if step not in plan.index_of:
             known = ", ".join(plan.index_of)
             raise ActRefused(f"task {task_id}: plan {plan.name} has no step {step!r}; it has {known}")
-        return plan.index_of[step]
+        number = plan.index_of[step]
+        with legible(stored.task_id):
+            return number, decode_head(stored.head).stands_since(number)
+
+    async def _plan(self, stored: Stored) -> Plan:
+        """The plan a task is pinned to. Raises StoreError where the store does not hold it as it was."""
+        try:
+            with legible(stored.task_id):
+                return await self.desk.shelf.plan(stored.plan_version)
+        except PlanError as error:
+            raise StoreError(f"task {stored.task_id} cannot be read here: {error}") from None
 
     async def state(self, task_id: str) -> TaskState:
         """Where a task stands. Raises UnknownTask, StoreError."""
-        return TaskState((await self.stored(task_id)).state)
+        stored = await self.stored(task_id)
+        with legible(task_id):
+            return TaskState(stored.state)
 
     async def at_rest(self, task_id: str) -> TaskState:
         """Wait until a task has ended or is parked, by whichever process."""
@@ -148,6 +179,12 @@ def known_form(task_id: str) -> str:
     if not TASK_ID.fullmatch(task_id):
         raise UnknownTask(task_id)
     return task_id
+
+
+def _illegible(stored: Stored) -> dict[str, Any]:
+    """What a list shows of a task whose record it cannot read: no more than the store itself knows."""
+    state = next((state_name(state) for state in TaskState if state == stored.state), "unknown")
+    return {"taskId": stored.task_id, "state": state, "plan": stored.plan, "reason": ILLEGIBLE}
 
 
 def _state_number(name: str) -> int:

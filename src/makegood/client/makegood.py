@@ -2,15 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from random import SystemRandom
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import msgspec
 
+from makegood.auditing.audit import Audit, Report
+from makegood.auditing.listing import LISTING_TIMEOUT
 from makegood.authoring.agent import Agent
 from makegood.authoring.plans import PlanDefinition
-from makegood.client.connection import Connection, Snapshot, TaskPage
+from makegood.client.connection import Connection, Snapshot, TaskPage, known_form
+from makegood.client.legible import legible
 from makegood.client.task import Task
 from makegood.core.events import TaskSubmitted, decode_row
 from makegood.core.plan import Millis, millis
@@ -29,11 +33,19 @@ class Makegood:
     """A connection to a store; with agents, also the scheduler, the agents and the supervisor beside it.
 
     Use it as an async context manager. Several on one store, in one process or many, are safe.
+    `audit_every`: audit the store every so many seconds, and log what is newly found.
     """
 
-    def __init__(self, store: str | Store = DEFAULT_URL, agents: Sequence[Agent] = ()) -> None:
+    def __init__(
+        self,
+        store: str | Store = DEFAULT_URL,
+        agents: Sequence[Agent] = (),
+        *,
+        audit_every: float | None = None,
+    ) -> None:
         self._store = open_store(store) if isinstance(store, str) else store
-        self._engine = Engine(self._store, _check_agents(agents))
+        self._agents = _check_agents(agents)
+        self._engine = Engine(self._store, self._agents, audit_every=audit_every)
         self._desk = self._engine.desk
         self._connection = Connection(self._desk)
         self._saved_plans: set[str] = set()
@@ -120,8 +132,9 @@ class Makegood:
                 f"task {task_id!r} is there already, with plan {stored.plan!r}, not {plan.name!r}; "
                 "choose another id"
             )
-        [first, *_] = await self._store.history(task_id)
-        before = next(f.input for f in decode_row(first.body).facts if isinstance(f, TaskSubmitted))
+        rows = await self._store.history(task_id)
+        with legible(task_id):
+            [before] = [f.input for f in decode_row(rows[0].body).facts if isinstance(f, TaskSubmitted)]
         if canonical(bytes(before)) != canonical(raw):
             paths = ", ".join(differing_paths(bytes(before), raw))
             raise SubmissionConflict(
@@ -150,6 +163,27 @@ class Makegood:
         """Tasks in short, newest first; `after` is a former page's `next`. Raises MakegoodError for a state
         that is none."""
         return await self._connection.list(states, plan, limit=limit, after=after)
+
+    async def audit(
+        self,
+        *task_ids: str,
+        agents: Sequence[Agent] | None = None,
+        listing_timeout: float = LISTING_TIMEOUT,
+        seal: Path | None = None,
+        against: Path | None = None,
+    ) -> Report:
+        """What these tasks, or all, have done outside, and everything that is not as it should be.
+
+        What `agents` (if not said, those given to this object) can list of their services is compared with
+        the record, each listing function within `listing_timeout` seconds. `seal` is a new file in which the
+        digests of all histories are written down, `against` an older one to check them with.
+
+        Raises UnknownTask, StoreError, MakegoodError for a file that cannot be used, PayloadError for one
+        that is no seal.
+        """
+        compared = self._agents if agents is None else _check_agents(agents)
+        audit = Audit(self._store, compared, listing_timeout=listing_timeout)
+        return await audit.run([known_form(task_id) for task_id in task_ids], seal=seal, against=against)
 
     async def members(self) -> Sequence[Member]:
         """The living processes."""

@@ -6,7 +6,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from makegood.client.connection import Connection
+from makegood.auditing.records import Records
+from makegood.client.connection import Connection, known_form
 from makegood.core.events import (
     Act,
     CancelAsked,
@@ -20,8 +21,7 @@ from makegood.core.events import (
 from makegood.core.record import TaskState
 from makegood.errors import ActRefused, Compensated, Failed, PayloadError
 from makegood.payload import canonical, codec_for
-from makegood.reading import why as words
-from makegood.reading.facts import facts_of
+from makegood.reading.audit import Statement
 from makegood.reading.words import state_name
 
 Out = TypeVar("Out")
@@ -76,15 +76,17 @@ class Task(Generic[Out]):
 
     async def history(self) -> list[dict[str, Any]]:
         """Its history as JSON values, a fact each, oldest first: when, who, what."""
-        snapshot = await self._connection.snapshot(self.task_id)
-        return facts_of(snapshot.plan, snapshot.rows)
+        return (await self._connection.snapshot(self.task_id)).facts()
 
     async def why(self) -> str:
         """In words: what it waits for, since when, until when, and what happens next."""
         snapshot, alive = await self._connection.snapshot(self.task_id), await self._connection.alive()
-        return words.why(
-            snapshot.plan, self.task_id, snapshot.head, snapshot.rows, now=snapshot.read_at, alive=alive
-        )
+        return snapshot.why(alive)
+
+    async def audit(self) -> Statement:
+        """What it has done outside, effect by effect, proved from its history. Raises UnknownTask."""
+        audited = await Records(self._connection.store).one(known_form(self.task_id))
+        return audited.statement
 
     # --- acting: `by` is who acts (the user of this machine if not said), `why` is recorded with it
 
@@ -133,11 +135,15 @@ class Task(Generic[Out]):
         by: str | None = None,
         why: str = "",
     ) -> str:
-        """Settle what only a person can: "done", "absent", "undone", "kept" or "left". Raises ActRefused."""
+        """Settle what only a person can: "done", "absent", "undone", "kept" or "left".
+
+        Raises ActRefused, also when the step moves on before this is recorded: it was said of what it was.
+        """
         if verdict not in set(Verdict):
             raise ActRefused(f"{verdict!r} is no verdict; say {', '.join(Verdict)}")
-        number, who = await self._number(step), by or user()
-        await self._act(ResolveAsked(number, Verdict(verdict), who, why, _given(result_json)))
+        number, seen = await self._connection.find_step(self.task_id, step)
+        given = _given(result_json)
+        await self._act(ResolveAsked(number, Verdict(verdict), by or user(), why, given, seen))
         return f"resolved {step} as {verdict}"
 
     async def _act(self, act: Act) -> bool:
@@ -147,7 +153,7 @@ class Task(Generic[Out]):
         return await self._connection.act(self.task_id, act)
 
     async def _number(self, step: str) -> int:
-        return await self._connection.step_number(self.task_id, step)
+        return (await self._connection.find_step(self.task_id, step))[0]
 
 
 def user() -> str:
@@ -159,4 +165,9 @@ def user() -> str:
 
 
 def _given(result_json: bytes | None) -> tuple[msgspec.Raw, ...]:
-    return () if result_json is None else (msgspec.Raw(canonical(result_json)),)
+    """Raises PayloadError for what an action could not have returned either: no JSON, too large, too deep."""
+    if result_json is None:
+        return ()
+    anything = codec_for(Any)
+    kept = anything.encode(anything.decode(result_json, "result"), "result")
+    return (msgspec.Raw(canonical(kept)),)

@@ -108,6 +108,8 @@ def resolve(draft: Draft, event: ResolveAsked) -> bool:
     """Settle what only a person can: what happened at the service, with evidence."""
     _refuse_ended(draft, "resolved")
     step, phase = draft.step(event.step), draft.phase(event.step)
+    if event.seen not in (-1, draft.head.stands_since(event.step)):
+        raise ActRefused(f"step {step.name} has moved on since you looked; look at the service again")
     if phase == Phase.DOUBT:
         _resolve_doubt(draft, event)
     elif phase in STUCK:

@@ -170,6 +170,8 @@ class ResolveAsked(Fact, frozen=True):
     why: str = ""
     given: tuple[msgspec.Raw, ...] = ()
     """The step's result, if one was given: a union with None would not be read back as raw bytes."""
+    seen: Millis = -1
+    """Since when the step stood as they saw it (`Head.stands_since`); -1: not said."""
 
     @property
     def result(self) -> msgspec.Raw | None:

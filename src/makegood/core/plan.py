@@ -1,5 +1,6 @@
 """The plan as the core walks it: steps numbered in written order, the structure as a small tree."""
 
+import hashlib
 from functools import cached_property
 
 import msgspec
@@ -14,9 +15,11 @@ from makegood.core.document import (
     StepNode,
     Template,
     UndoRetry,
+    read_document,
     references,
     step_nodes,
 )
+from makegood.errors import PlanError
 
 Millis = int
 """Milliseconds: a moment of store time since 1970-01-01 UTC, or a length of time."""
@@ -97,6 +100,23 @@ def compile_plan(document: Document) -> Plan:
         output=document.output,
         pivot=next((n for n, node in enumerate(nodes) if node.pivot), None),
     )
+
+
+_WAY_OUT = "restore it from a backup, or remove it from the store's plans and submit the same plan once more"
+
+
+def pinned_plan(version: str, document: bytes | None) -> Plan:
+    """The plan with this version, from the document a store keeps under it.
+
+    Raises PlanError where it has none, or one that is not what its tasks are pinned to by that hash.
+    """
+    if document is None:
+        raise PlanError(f"the store has no plan {version[:12]}, though a task runs it; {_WAY_OUT}")
+    if hashlib.sha256(document).hexdigest() != version:
+        raise PlanError(
+            f"the document of plan {version[:12]} in the store was changed or damaged; {_WAY_OUT}"
+        )
+    return compile_plan(read_document(document))
 
 
 def _part(node: Node, index_of: dict[str, int]) -> Part:

@@ -220,6 +220,11 @@ class Head(msgspec.Struct, array_like=True):
     digest: bytes = b""
     write_id: int = 0
 
+    def stands_since(self, step: int) -> Millis:
+        """When an open step last moved; 0: it is not open."""
+        opened = self.open.get(step)
+        return 0 if opened is None else opened.since
+
 
 encode_head = msgspec.msgpack.Encoder().encode
 decode_head = msgspec.msgpack.Decoder(Head).decode

@@ -254,9 +254,11 @@ def _evidence(draft: Draft, event: Reported) -> bool:
     if event.attempt > draft.head.attempt:
         return False
     draft.facts.append(EvidenceFiled(event.step, event.attempt))
-    happened = event.kind is Kind.DO and event.reply in (Reply.DONE, Reply.SPOILED)
-    if happened and not draft.step(event.step).reads:
-        _proves_live(draft, event)
+    if event.kind is Kind.DO and not draft.step(event.step).reads:
+        if event.reply in (Reply.DONE, Reply.SPOILED):
+            _proves_live(draft, event)
+        elif event.reply is Reply.UNKNOWN:
+            _may_have_landed(draft, event)
     return True
 
 
@@ -318,9 +320,31 @@ def _surfaced_after_undo(draft: Draft, event: Reported) -> None:
     _reopen(draft)
 
 
-def _reopen(draft: Draft) -> None:
+def _may_have_landed(draft: Draft, event: Reported) -> None:
+    """A call was cut off when its step was long settled: a frozen process may have sent it that late.
+
+    Where the step was held absent, or undone blind, look once more when it has landed.
+    """
+    step, phase, plan = event.step, draft.phase(event.step), draft.step(event.step)
+    if draft.forward or plan.undo is None or (plan.tombstone and event.key_read):
+        return
+    guessed = phase in (Phase.ABSENT, Phase.UNDONE_BLIND)
+    if not guessed and not (phase == Phase.UNDONE and _may_be_of_another_round(draft, step)):
+        return
+    landed_by = draft.now + plan.settle
+    if plan.probe:
+        draft.move(step, Phase.CHECK_PLANNED, landed_by).fate = Phase.UNKNOWN
+    elif phase == Phase.UNDONE_BLIND:
+        draft.move(step, Phase.UNDO_PLANNED, landed_by).fate = Phase.UNKNOWN
+        draft.new_round(step, Kind.UNDO)
+    else:
+        return
+    _reopen(draft, "a late call may have had an effect")
+
+
+def _reopen(draft: Draft, reason: str = "evidence of a live effect") -> None:
     """Compensated was final until this evidence; a parked task stays with its person."""
     if draft.head.state is TaskState.COMPENSATED:
         draft.head.direction = Direction.UNDO
-        draft.task(TaskState.COMPENSATING, "evidence of a live effect")
+        draft.task(TaskState.COMPENSATING, reason)
     lanes.advance(draft)

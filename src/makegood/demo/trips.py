@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from makegood import Agent, Retry, UndoRetry, call, plan, step
+from makegood.auditing import Held
 from makegood.demo.http import request
 
 TIMEOUT, SETTLE = 1.0, 1.8
@@ -79,6 +80,15 @@ def reference() -> str:
     return f"{call().task_id}/{call().step}"
 
 
+async def held_by(name: str) -> list[Held]:
+    """All that a service holds, by the references it was told; for the audit."""
+    found = await request("GET", service(name))
+    references = [
+        (*booked["reference"].split("/"), booked["confirmation"]) for booked in found["reservations"]
+    ]
+    return [Held(task_id=task_id, step=step, note=note) for task_id, step, note in references]
+
+
 # --- the airline: keyed, and a cancelled key stays cancelled
 
 
@@ -87,7 +97,11 @@ async def cancel_flight(flight: Flight | None) -> None:
     await request("DELETE", f"{service('flight')}/by-key/{key}", headers=call().headers, keyed=True)
 
 
-@flights.action(undo=cancel_flight)
+async def list_flights() -> list[Held]:
+    return await held_by("flight")
+
+
+@flights.action(undo=cancel_flight, lists=list_flights)
 async def reserve_flight(trip: Trip) -> Flight:
     asked = {"reference": reference(), "traveller": trip.traveller, "day": trip.day}
     asked |= {"origin": trip.origin, "destination": trip.destination}
@@ -108,7 +122,11 @@ async def find_hotel() -> Hotel | None:
     return next((Hotel(r["confirmation"], r["address"]) for r in found["reservations"]), None)
 
 
-@hotels.action(undo=cancel_hotel, probe=find_hotel)
+async def list_hotels() -> list[Held]:
+    return await held_by("hotel")
+
+
+@hotels.action(undo=cancel_hotel, probe=find_hotel, lists=list_hotels)
 async def reserve_hotel(trip: Trip, arrives: str) -> Hotel:
     asked = {"reference": reference(), "traveller": trip.traveller, "city": trip.destination}
     asked |= {"arrives": arrives, "nights": f"{trip.nights}"}
@@ -129,7 +147,11 @@ async def find_car() -> Car | None:
     return next((Car(r["confirmation"]) for r in found["reservations"]), None)
 
 
-@cars.action(undo=cancel_car, probe=find_car)
+async def list_cars() -> list[Held]:
+    return await held_by("car")
+
+
+@cars.action(undo=cancel_car, probe=find_car, lists=list_cars)
 async def reserve_car(trip: Trip, at: str) -> Car:
     asked = {"reference": reference(), "traveller": trip.traveller, "pickup": at, "days": f"{trip.nights}"}
     return Car((await request("POST", service("car"), asked))["confirmation"])

@@ -46,6 +46,8 @@ def unencodable(value: Any, where: str, error: Exception) -> PayloadError:
         return PayloadError(f"{where} holds half of a surrogate pair ({value!r:.60}), which is no text")
     if isinstance(value, dict):
         return PayloadError(f"{where}: {error}; the keys of a JSON object are strings")
+    if type(value) is int:
+        return PayloadError(f"{where} is an int of too many digits ({error}); pass it as a string")
     return PayloadError(f"{where}: {unsupported(f'an object of type {type(value).__qualname__}')}")
 
 
@@ -54,7 +56,7 @@ def unreadable(where: str, error: Exception) -> PayloadError:
     if isinstance(error, RecursionError):
         return PayloadError(f"{where} is nested too deeply; pass a flatter value")
     if not isinstance(error, msgspec.MsgspecError | UnicodeError):
-        return PayloadError(f"{where} cannot be read as its type: {type(error).__name__}: {error}")
+        return PayloadError(f"{where} cannot be read as its type: {_said(error)}")
     # msgspec ends its messages with "- at `$.legs[3].price`", or "- at `key` in `$.legs`".
     text, _, tail = str(error).partition(" - at `")
     if tail.startswith("key` in `"):
@@ -81,7 +83,11 @@ def _plain_name(part: str | int) -> bool:
 
 
 def _part_at_fault(value: Any, where: str) -> tuple[str, Any, Exception] | None:
-    for path, part in _parts(value, where):
+    try:
+        parts = list(_parts(value, where))
+    except Exception:  # a container of the user's own may fail while it is walked
+        return None
+    for path, part in parts:
         try:
             msgspec.json.encode(part)
         except Exception as error:
@@ -102,6 +108,14 @@ def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
     else:
         for name in _field_names(value):
             yield at(where, (name,)), getattr(value, name, None)
+
+
+def _said(error: Exception) -> str:
+    """What a user's own type raised: it may not be able to say it."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__
 
 
 def _field_names(value: Any) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from makegood.core.record import Kind, Phase, TaskState
 from makegood.core.words import moment
 from makegood.reading.words import state_name
 
-_MOMENTS: Final = frozenset({"deadline", "until"})
+_MOMENTS: Final = frozenset({"deadline", "until", "seen"})
 _NAMES: Final = {
     "retry_after": "retryAfterMs",
     "wait": "waitMs",
@@ -78,7 +78,7 @@ def _fields(plan: Plan, fact: AnyFact) -> dict[str, Any]:
     for name, value in msgspec.structs.asdict(fact).items():
         if name == "step" and value >= 0:
             fields[name] = plan.steps[value].name
-        elif name in _MOMENTS and value:
+        elif name in _MOMENTS and value > 0:
             fields[name] = moment(value)
         elif name not in {"step", *_MOMENTS} and _says_something(fact, name, value):
             fields[_NAMES.get(name, name)] = _plain(plan, value)

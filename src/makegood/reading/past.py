@@ -40,6 +40,7 @@ from makegood.core.record import (
     PLANNED,
     REPORTED,
     UNDO_OPEN,
+    Kind,
     Phase,
 )
 from makegood.core.values import Values
@@ -65,10 +66,12 @@ class Lane:
     """One way of one step: doing it (with the probes about that) or undoing it (with the checks).
 
     `complete_by` is the end of the lane's last call, `error` what the last that failed said, `key` that of
-    `round`; `unread` why its agent handed the last call back, to be offered again after a while.
+    `round` and `keys` those of all rounds; `unread` why its agent handed the last call back, to be offered
+    again after a while.
     """
 
     key: str = ""
+    keys: list[str] = field(default_factory=list)
     round: int = 1
     attempt: int = 0
     called: bool = False
@@ -83,7 +86,12 @@ class StepPast:
     """One step. `phase` follows the head's, `since` is when it went into it.
 
     `fate` is how the forward lane last ended (UNKNOWN while in doubt), `settled_as` what `settled_by` said of
-    it (empty: skip it), `evidence` the reports that came too late, with their moments.
+    it (empty: skip it) and `settled_why` the reason given; `evidence` the reports that came too late, with
+    their moments.
+
+    `calls` are the rounds of the do-calls that were claimed and not handed back, by attempt; `accepted` is
+    the attempt whose report made the step done (0: a probe or a person did); `unkeyed`: one ran without its
+    key.
     """
 
     plan: StepPlan
@@ -94,7 +102,11 @@ class StepPast:
     undo: Lane = field(default_factory=Lane)
     settled_by: str = ""
     settled_as: str = ""
+    settled_why: str = ""
     evidence: list[tuple[Millis, Reported]] = field(default_factory=list)
+    calls: dict[int, int] = field(default_factory=dict)
+    accepted: int = 0
+    unkeyed: bool = False
 
     @property
     def lane(self) -> Lane:
@@ -111,11 +123,14 @@ class StepPast:
         lane.attempt = fact.attempt
         if fact.key:
             lane.key, lane.round = fact.key, fact.round
+            lane.keys.append(fact.key)
         self.phase, self.since = OFFER_OF[self.phase], at
 
     def claimed(self, at: Millis) -> None:
         self.lane.called, self.lane.complete_by = True, at + self.plan.timeout
         self.phase, self.since = CALL_OF[self.phase], at
+        if self.phase is Phase.CALLED:
+            self.calls[self.do.attempt] = self.do.round
 
     def moved(self, to: Phase, at: Millis, heard: Heard | None) -> None:
         """`heard`: the agent's word from which the move followed."""
@@ -123,6 +138,8 @@ class StepPast:
         self._hear(before, to, heard)
         if to in FATES:
             self.fate = Phase.UNKNOWN if to is Phase.DOUBT else to
+        if to in (Phase.DONE, Phase.SPOILED):
+            self.accepted = heard.attempt if isinstance(heard, Reported) else 0
         if before in (Phase.REPORTED, Phase.UNDO_REPORTED) and to in (Phase.PLANNED, Phase.UNDO_PLANNED):
             self.lane.retries += 1
         elif to in PLANNED and before not in FORWARD_OPEN and before not in UNDO_OPEN:
@@ -134,6 +151,7 @@ class StepPast:
             lane.unread = heard.why if isinstance(heard, HandedBack) and heard.wait else ""
         if isinstance(heard, HandedBack):
             lane.error = f"handed back: {heard.why}"
+            self.calls.pop(heard.attempt, None)
         elif heard is not None:
             lane.error = heard.error or lane.error
         elif before in CALLED:
@@ -197,10 +215,12 @@ class Past:
                 pass
 
     def _hear(self, fact: Heard) -> None:
-        self._heard = fact
+        self._heard, step = fact, self.steps[fact.step]
         word = getattr(fact, "reply", None) or getattr(fact, "answer", None)
         if word in DEFINITE:
-            self.steps[fact.step].settled_by = self.steps[fact.step].settled_as = ""
+            step.settled_by = step.settled_as = step.settled_why = ""
+        if isinstance(fact, Reported) and fact.kind is Kind.DO and not fact.key_read:
+            step.unkeyed = True
 
     def _take_heard(self, step: int) -> Heard | None:
         heard, self._heard = self._heard, None
@@ -221,7 +241,7 @@ class Past:
 
     def _settled(self, fact: SkipAsked | ResolveAsked) -> None:
         step = self.steps[fact.step]
-        step.settled_by = fact.by
+        step.settled_by, step.settled_why = fact.by, fact.why
         step.settled_as = fact.verdict.value if isinstance(fact, ResolveAsked) else ""
         if step.phase is Phase.DOUBT and isinstance(fact, ResolveAsked) and fact.verdict is Verdict.ABSENT:
             step.fate = Phase.ABSENT

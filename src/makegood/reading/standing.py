@@ -5,18 +5,32 @@ from collections.abc import Iterator
 import msgspec
 
 from makegood.core.draft import Draft
-from makegood.core.events import NULL, Act, CancelAsked, ResolveAsked, RetryAsked, SkipAsked, Verdict
+from makegood.core.events import (
+    NULL,
+    Act,
+    CancelAsked,
+    Reply,
+    Reported,
+    ResolveAsked,
+    RetryAsked,
+    SkipAsked,
+    Verdict,
+)
 from makegood.core.lanes import FAILED_FOR_GOOD
 from makegood.core.machine import fold
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import (
     ASKS_A_PERSON,
+    CERTAINLY_NOT,
+    OPEN,
     UNDO_OPEN,
     Direction,
     Head,
+    Kind,
     Phase,
 )
 from makegood.errors import ActRefused
+from makegood.reading.past import StepPast
 
 NOBODY = "?"
 """The name under which it is only tried whether an act would be taken."""
@@ -54,6 +68,47 @@ def _stands(head: Head, step: int) -> bool:
     if phase in UNDO_OPEN or phase is Phase.UNDO_STUCK:
         return not _doubtful(head, step)
     return phase in (Phase.DONE, Phase.SPOILED, Phase.LEFT, Phase.KEPT)
+
+
+# --- a second effect of one step
+
+_UNSETTLED = OPEN - {Phase.LEFT}
+_NOTHING = CERTAINLY_NOT | {Phase.SKIPPED}
+_HAPPENED = (Reply.DONE, Reply.SPOILED)
+
+
+def second_effects(step: StepPast, result: msgspec.Raw | None) -> list[tuple[Millis, Reported]]:
+    """Late reports of a settled step that prove an effect which the record holds no plan for.
+
+    `result` is the recorded one. Where a probe or a person told of the effect on record, the first late
+    report that may be of that effect is taken for it.
+    """
+    if step.plan.reads or step.phase in _UNSETTLED:
+        return []
+    happened = [(at, late) for at, late in step.evidence if late.kind is Kind.DO and late.reply in _HAPPENED]
+    if step.phase in _NOTHING:
+        return happened
+    on_record, others = step.accepted, []
+    for at, late in happened if len(step.calls) > 1 else ():
+        if not on_record and _fits(late, result):
+            on_record = late.attempt
+        elif late.attempt != on_record and not _same_by_key(step, late, result):
+            others.append((at, late))
+    return others
+
+
+def _fits(late: Reported, result: msgspec.Raw | None) -> bool:
+    """Whether, by its result, a late report may be of the effect on record."""
+    return result is None or late.reply is Reply.SPOILED or bytes(late.result) == bytes(result)
+
+
+def _same_by_key(step: StepPast, late: Reported, result: msgspec.Raw | None) -> bool:
+    """Whether the key made it one effect. A service that forgets keys is believed only on the same result."""
+    keyed = step.plan.keyed and not step.unkeyed and step.calls.get(late.attempt) == step.do.round
+    return keyed and (step.plan.keyed_for is None or _fits(late, result))
+
+
+# --- what a person can do
 
 
 class OpenAct(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from makegood.core.events import Reply, Row
+from makegood.core.events import Row
 from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
     CALLED,
@@ -21,7 +21,7 @@ from makegood.core.record import (
 )
 from makegood.core.words import moment
 from makegood.reading.past import Past, StepPast
-from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts
+from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts, second_effects
 from makegood.reading.step_view import shown
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
 from makegood.reading.waiting import Waiting, overrun, task_waiting, waiting_of
@@ -120,20 +120,17 @@ def _ended(head: Head, past: Past) -> Iterator[str]:
     yield f"It ended at {moment(past.moved_at)}."
     yield from _list("Its steps", [(step.plan.name, _how_it_ended(step, head)) for step in past.steps])
     for step in past.steps:
-        yield from _second_effects(step, head)
+        yield from _second_effects(step, past)
 
 
-def _second_effects(step: StepPast, head: Head) -> Iterator[str]:
+def _second_effects(step: StepPast, past: Past) -> Iterator[str]:
     """Late evidence of another effect beside the one on record: there is no plan for it, so it is told."""
-    if step.plan.keyed or head.marks[step.plan.index] != Phase.DONE:
-        return
-    for at, report in step.evidence:
-        if report.kind is Kind.DO and report.reply in (Reply.DONE, Reply.SPOILED):
-            yield (
-                f"Look at {step.plan.name}: at {moment(at)}, after another call of it was accepted, call "
-                f"{report.attempt} was reported done as well. A second effect may be live at its service, "
-                f"with the result {payload(report.result)}."
-            )
+    for at, report in second_effects(step, past.values.results.get(step.plan.index)):
+        yield (
+            f"Look at {step.plan.name}: at {moment(at)}, when it had been settled, call {report.attempt} was "
+            f"reported done as well. A second effect may be live at its service, with the result "
+            f"{payload(report.result)}."
+        )
 
 
 def _how_it_ended(step: StepPast, head: Head) -> str:

@@ -11,6 +11,8 @@ from typing import Any
 from makegood.agenda import every
 from makegood.agents.runner import Runner
 from makegood.agents.watchdog import Watchdog
+from makegood.auditing.audit import Audit
+from makegood.auditing.rounds import Rounds
 from makegood.authoring.agent import Agent
 from makegood.clock import Clock, SystemClock
 from makegood.core.plan import Millis
@@ -34,7 +36,8 @@ class Engine:
     """A desk with all its rooms (when there are agents), or with none (a client that only submits and acts).
 
     `chance` gives ids and jitter. `watched`: a thread names the action that blocks the loop. `stuck` is told
-    the name of a call whose thread runs past timeout and settle; such a process should end.
+    the name of a call whose thread runs past timeout and settle; such a process should end. `audit_every`:
+    the store is audited every so many seconds.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Engine:
         chance: random.Random | None = None,
         watched: bool = True,
         stuck: Callable[[str], None] | None = None,
+        audit_every: float | None = None,
     ) -> None:
         chance = chance or random.SystemRandom()
         self.store = store
@@ -58,6 +62,8 @@ class Engine:
         self._loops: list[Callable[[], Coroutine[Any, Any, None]]] = [self.desk.run]
         if agents:
             self._host_rooms(agents, chance.random, stuck)
+        if audit_every is not None:
+            self._loops.append(Rounds(Audit(store, agents), audit_every).run)
 
     def _host_rooms(
         self, agents: Sequence[Agent], chance: Callable[[], float], stuck: Callable[[str], None] | None

@@ -19,20 +19,22 @@ EXIT_STUCK = 75
 """The exit code of a process that ended itself because a thread of it could not be stopped."""
 
 
-def run_up(store_url: str, agents: Sequence[Agent], *, grace: float = GRACE) -> int:
+def run_up(
+    store_url: str, agents: Sequence[Agent], *, audit_every: float | None = None, grace: float = GRACE
+) -> int:
     """Run every role until SIGTERM or SIGINT; the exit code. Raises StoreError when the store cannot be used.
 
     The first signal hands back what was not sent and gives running calls `grace` seconds; a second leaves at
     once. A thread that runs past its timeout and settle ends the process, so that its call can be waited out.
     """
-    code = asyncio.run(_up(store_url, agents, grace))
+    code = asyncio.run(_up(store_url, agents, audit_every, grace))
     logging.shutdown()
     if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         os._exit(code)  # an ordinary exit would wait for a thread that cannot be stopped
     return code
 
 
-async def _up(store_url: str, agents: Sequence[Agent], grace: float) -> int:
+async def _up(store_url: str, agents: Sequence[Agent], audit_every: float | None, grace: float) -> int:
     loop = asyncio.get_running_loop()
     over: asyncio.Future[int] = loop.create_future()
 
@@ -48,7 +50,7 @@ async def _up(store_url: str, agents: Sequence[Agent], grace: float) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
-    engine = Engine(open_store(store_url), agents, stuck=stuck)
+    engine = Engine(open_store(store_url), agents, stuck=stuck, audit_every=audit_every)
     serving = asyncio.create_task(_serve(engine, store_url))
     waiting: list[asyncio.Future[Any]] = [serving, over]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

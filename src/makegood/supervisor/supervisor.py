@@ -4,11 +4,11 @@ the core choose the remedy: retry, probe, wait out, compensate, park. It never c
 
 import logging
 from collections.abc import Callable
+from math import ceil
 
 from makegood.agenda import Agenda, every
 from makegood.core.draft import Draft
 from makegood.core.events import Inspected
-from makegood.core.plan import Millis
 from makegood.core.record import ASKS_A_PERSON, REPORTED, WAITING_OUT, TaskState
 from makegood.core.remedy import wants_inspection
 from makegood.core.retry import JITTER_MAX
@@ -17,9 +17,6 @@ from makegood.rooms import Entry
 from makegood.supervisor.witness import Witness
 
 log = logging.getLogger("makegood.supervisor")
-
-TRY_AGAIN: Millis = 50
-"""How soon to look again at a wait-out that is over in store time but not yet by this process's own clock."""
 
 
 class Supervisor:
@@ -60,12 +57,11 @@ class Supervisor:
             self._agenda.stop()
 
     async def _rounds(self) -> None:
-        now = await self._desk.store.now()
-        self._witness.note(self._desk.store.stamp())
         async for stored in self._desk.due():
             head = self._desk.shelf.head_of(stored)
-            if head is not None and wants_inspection(head, now):
+            if head is not None and wants_inspection(head, self._desk.now()):
                 self._desk.look(stored.task_id, stored)
+        self._witness.note(self._desk.store.stamp())
 
     def _waited(self, draft: Draft) -> list[int]:
         """The steps whose wait-out is over in store time and by this process's own clock."""
@@ -74,8 +70,9 @@ class Supervisor:
             waiting = draft.marks[step] in WAITING_OUT or draft.marks[step] in ASKS_A_PERSON
             if waiting and 0 < opened.due <= draft.now:
                 life = draft.step(step).life
-                if self._witness.saw(opened.landing - life, life, monotonic):
-                    waited.append(step)
+                left = self._witness.left(opened.landing - life, life, monotonic)
+                if left > 0:
+                    self._agenda.note(draft.task_id, draft.now + ceil(left * 1000))
                 else:
-                    self._agenda.note(draft.task_id, draft.now + TRY_AGAIN)
+                    waited.append(step)
         return waited

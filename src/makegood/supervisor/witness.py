@@ -28,10 +28,14 @@ class Witness:
         if len(self._at) > KEPT_MAX:
             self._thin()
 
-    def saw(self, since: Millis, span: Millis, monotonic: float) -> bool:
-        """Whether `span` has passed here since a stamp that is not older than the moment `since`."""
+    def left(self, since: Millis, span: Millis, monotonic: float) -> float:
+        """Seconds until `span` will have passed here since a stamp that is not older than the moment `since`.
+
+        0: it has passed.
+        """
         first = bisect_left(self._at, since)
-        return first < len(self._at) and monotonic - self._seen[first] >= span / 1000
+        seen = self._seen[first] if first < len(self._at) else monotonic
+        return max(0.0, seen + span / 1000 - monotonic)
 
     def _thin(self) -> None:
         """Forget every other of the older half: long waits only get a little longer."""

@@ -3,7 +3,7 @@
 What can be asked of it:
 
     POST   /reservations                 reference, traveller, pickup, days; 422 {"error": "sold out"}
-    GET    /reservations?reference=R     the live ones
+    GET    /reservations[?reference=R]   the live ones, of one reference or all
     DELETE /reservations/C               the booking with confirmation C; 404 where it is not live
 """
 

@@ -3,7 +3,7 @@
 What can be asked of it:
 
     POST   /reservations                 reference, traveller, origin, destination, day
-    GET    /reservations?reference=R     the live ones
+    GET    /reservations[?reference=R]   the live ones, of one reference or all
     DELETE /reservations/by-key/K        the booking made under K, now or ever
 """
 

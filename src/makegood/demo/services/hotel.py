@@ -3,7 +3,7 @@
 Answers come late or never at times, though the room is booked. What can be asked of it:
 
     POST   /reservations                 reference, traveller, city, arrives, nights
-    GET    /reservations?reference=R     the live ones
+    GET    /reservations[?reference=R]   the live ones, of one reference or all
     DELETE /reservations/C               the booking with confirmation C; 404 where it is not live
     DELETE /reservations/by-key/K        the one made under K so far; {"cancelled": false} if none
 """

@@ -55,7 +55,7 @@ CANCEL = {
     "confirmation": "UPDATE reservations SET state = 'cancelled', cancelled_at = ? "
     "WHERE confirmation = ? AND state = 'live'",
 }
-LIVE = "SELECT reference, traveller, confirmation, created_at, details FROM reservations "
+LIVE = "SELECT reference, traveller, confirmation, created_at, details FROM reservations WHERE state = 'live'"
 FIRST_NUMBER = 1000  # nobody likes to get FL-1
 
 
@@ -109,8 +109,12 @@ class Ledger:
         """Cancels what is live under that name; returns how many."""
         return self._db.execute(CANCEL[by], (now(), value)).rowcount
 
-    def live(self, reference: str) -> list[Json]:
-        rows = self._db.execute(LIVE + "WHERE reference = ? AND state = 'live' ORDER BY id", (reference,))
+    def live(self, reference: str | None) -> list[Json]:
+        """What is booked under a reference; None: under any."""
+        if reference is None:
+            rows = self._db.execute(LIVE + " ORDER BY id")
+        else:
+            rows = self._db.execute(LIVE + " AND reference = ? ORDER BY id", (reference,))
         names = ("reference", "traveller", "confirmation", "created_at")
         return [json.loads(row[-1]) | dict(zip(names, row[:-1], strict=True)) for row in rows]
 

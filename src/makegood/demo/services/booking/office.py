@@ -68,7 +68,7 @@ class Office:
             case "DELETE", ("reservations", name) if "confirmation" in self.service.cancels_by:
                 return self._once(call, "undo", lambda: self._cancel_confirmation(name))
             case "GET", ("reservations",):
-                return Answer(200, {"reservations": self.ledger.live(call.reference or "")})
+                return Answer(200, {"reservations": self.ledger.live(call.reference)})
             case _:
                 return NO_SUCH_ADDRESS
 

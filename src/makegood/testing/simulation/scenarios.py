@@ -7,8 +7,7 @@ from typing import Any
 from makegood.core.document import read_document
 from makegood.core.plan import Plan, compile_plan
 from makegood.core.record import Kind, TaskState
-from tests.boundaries.faults import CallFault
-from tests.core.plans import (
+from makegood.testing.shorthand import (
     BARE,
     FOR_A_MINUTE_PROBE,
     KEYED,
@@ -22,6 +21,7 @@ from tests.core.plans import (
     series,
     step,
 )
+from makegood.testing.simulation.faults import CallFault
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,9 @@ class Scenario:
     """A plan and its world. `script`: what strikes a task's n-th call (from 1) of a step and kind.
 
     `refuses` and `refuses_undo` name steps whose service says no; `cancel_at` the step during whose call
-    somebody cancels; `slow` are seconds that a service takes; `ends` is how a task ends without a doubt left.
+    somebody cancels; `slow` are seconds that a service takes; `moody` services refuse, are busy or answer
+    what cannot be recorded, by chance; `ends` is how a task ends without a doubt left;
+    `input` is the JSON that tasks are given; `more` is the rest of the plan document.
     """
 
     name: str
@@ -41,10 +43,13 @@ class Scenario:
     cancel_at: str = ""
     slow: dict[str, float] = field(default_factory=dict)
     deadline: float = 0
+    moody: bool = False
+    input: bytes = b"{}"
+    more: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def document(self) -> bytes:
-        return read_document({"plan": self.name, "body": self.body}).canonical()
+        return read_document({"plan": self.name, "body": self.body} | self.more).canonical()
 
     @cached_property
     def compiled(self) -> Plan:
@@ -64,6 +69,8 @@ def brief(name: str, *given: dict[str, Any], after: str = "", **more: Any) -> di
     return step(name, patient, *given, args, **more)
 
 
+FOR_SECONDS = {"class": {"keyed": 15}}
+FIVE: tuple[dict[str, Any], ...] = (TOMB, KEYED, PROBED, KEYED_PROBE, TOMB_PROBE)
 ONCE = {"retry": {"attempts": 1}}
 
 SCENARIOS = [
@@ -188,6 +195,57 @@ SCENARIOS = [
         BACK | DONE,  # whoever should see to the deadline may be late
         slow={"b": 1.0, "c": 1.0, "d": 1.5},
         deadline=2.5,
+    ),
+    Scenario(
+        "pivot_last",
+        series(brief("a", KEYED), brief("b", PROBED, after="a"), brief("c", KEYED, PIVOT, after="b")),
+        DONE,
+        script={("c", DO, 1): CallFault.ANSWER_LOST},
+    ),
+    Scenario(
+        "pivot_in_doubt",
+        series(brief("a", TOMB), brief("b", PROBED, PIVOT), brief("c", KEYED)),
+        DONE | BACK,  # cancelled while nobody knows of the pivot
+        script={("b", DO, 1): CallFault.LATE},
+        cancel_at="b",
+    ),
+    Scenario(
+        "found_late",
+        series(brief("a", PROBED), brief("b", KEYED_PROBE, ONCE), brief("c", TOMB)),
+        BACK,
+        refuses=frozenset("c"),
+        script={("a", DO, 1): CallFault.LATE, ("b", DO, 1): CallFault.LATE},
+    ),
+    Scenario(
+        "undo_found_late",
+        series(brief("a", KEYED), brief("b", PROBED), brief("c", TOMB)),
+        BACK,
+        refuses=frozenset("c"),
+        script={("b", UNDO, 1): CallFault.LATE, ("a", UNDO, 1): CallFault.LATE},
+    ),
+    Scenario(
+        "forgets_keys",
+        series(brief("a", FOR_SECONDS), brief("b", FOR_SECONDS, PROBED), brief("c", TOMB)),
+        BACK,
+        refuses=frozenset("c"),
+        script={("a", DO, 1): CallFault.NO_ANSWER, ("b", DO, 1): CallFault.BUSY},
+    ),
+    Scenario(
+        "wide",
+        series(
+            parallel(*(brief(name, kind) for name, kind in zip("abcde", FIVE, strict=True))), brief("f", TOMB)
+        ),
+        BACK,
+        refuses=frozenset("f"),
+        slow={"b": 0.3, "d": 0.8},
+    ),
+    Scenario(
+        "one_of_many_refused",
+        parallel(brief("a", KEYED), series(brief("b", TOMB), brief("c", PROBED)), brief("d", KEYED_PROBE)),
+        BACK,
+        refuses=frozenset("d"),
+        script={("a", DO, 1): CallFault.NO_ANSWER},
+        slow={"d": 0.4},
     ),
 ]
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}

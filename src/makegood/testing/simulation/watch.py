@@ -6,41 +6,45 @@ from functools import partial
 from random import Random
 
 from makegood.agents.call import Call
-from makegood.core import machine
-from makegood.core.draft import Draft
 from makegood.core.events import (
     Claimed,
-    Event,
     HandedBack,
     Probed,
     Reported,
     Row,
-    TaskSubmitted,
     chain,
     decode_row,
-    encode_row,
 )
-from makegood.core.plan import Plan
-from makegood.core.record import AT_REST, Head, Kind, Phase, TaskState, encode_head
+from makegood.core.plan import Millis, Plan
+from makegood.core.record import AT_REST, Head, Kind, encode_head
+from makegood.reading.proof import refold
 from makegood.store.protocol import Change
-from tests.boundaries.scenarios import Scenario
-from tests.core.invariants import check_nothing_silent, check_settled
-from tests.core.services import Message, Service
-from tests.core.world import Flight, Run, World
+from makegood.testing.invariants import check_commit, check_nothing_silent, check_settled
+from makegood.testing.observer import Flight, Observer, Run
+from makegood.testing.services import Message, Service
+from makegood.testing.virtual import EPOCH, virtual_loop
 
 
-class Watch(World):
-    """The tests' own record of every task, made from what became durable; complaints are gathered.
+class Watch(Observer):
+    """The world's own record of every task, made from what became durable; complaints are gathered.
 
     Its time is that of the newest commit; `written` says which process wrote each version of a task.
     """
 
-    def __init__(self) -> None:
-        super().__init__(Random(0))
+    def __init__(self, chance: Random, *, frozen: bool = False) -> None:
+        super().__init__(0, frozen=frozen)
+        self.rng = chance
         self.complaints: list[str] = []
-        self._expected: dict[str, tuple[Plan, list[Service]]] = {}
         self.written: defaultdict[str, list[str]] = defaultdict(list)
+        self._expected: dict[str, tuple[Plan, list[Service]]] = {}
+        self._found: dict[str, Run] = {}
+        self._flight_of: dict[tuple[str, int], Flight] = {}
         self._owners: dict[tuple[str, int], str] = {}
+
+    @property
+    def services_now(self) -> Millis:
+        """Services keep the world's time, whatever jumps in the processes."""
+        return EPOCH + int(virtual_loop().seconds * 1000)
 
     def expect(self, task_id: str, plan: Plan, services: list[Service]) -> None:
         """A task with this id may be submitted."""
@@ -54,7 +58,7 @@ class Watch(World):
             self.complaints.append(f"{type(error).__name__}: {error}")
 
     def find(self, task_id: str) -> Run | None:
-        return next((run for run in self.runs if run.task_id == task_id), None)
+        return self._found.get(task_id)
 
     # --- commits
 
@@ -66,20 +70,21 @@ class Watch(World):
         self.now = row.at
         run = self.find(change.task_id)
         before = None if run is None else run.head
-        draft = _replayed(run, self._expected[change.task_id][0], change, row)
+        draft = refold(self._expected[change.task_id][0], change.task_id, before, row)  # S14
         if run is None:
             plan, services = self._expected[change.task_id]
-            run = Run(change.task_id, plan, services, encode_head(draft.head))
+            run = self._found[change.task_id] = Run(change.task_id, plan, services, encode_head(draft.head))
             self.runs.append(run)
         assert change.base == len(run.rows), "a version was written twice, or left out"
         assert change.due is not None or _may_rest(draft.head), "P7: nothing is due, and nobody is waited for"
         self._hear(run, row)
         self.written[run.task_id].append(row.process)
-        self._store(run, before, draft)
+        self.guard(partial(check_commit, run, before, draft, self))
+        for flight in self.keep(run, draft, change.head, row):
+            self._flight_of[run.task_id, flight.attempt] = flight
         draft.head.write_id = change.write_id
         draft.head.digest = chain(draft.head.digest, change.row)
         assert encode_head(draft.head) == change.head, "S14: another head on replay"
-        run.stored = change.head
 
     def _hear(self, run: Run, row: Row) -> None:
         """Who reported makes no further call under that number; who claims is remembered."""
@@ -87,8 +92,9 @@ class Watch(World):
             if isinstance(fact, Claimed):
                 self._owners[run.task_id, fact.attempt] = fact.owner
             elif isinstance(fact, Reported | Probed | HandedBack):
-                for flight in self._flights_of(run.task_id, fact.attempt):
-                    flight.agent_alive = False
+                flight = self._flight_of.get((run.task_id, fact.attempt))
+                assert flight is not None, f"S2: {fact} tells of an attempt that nobody claimed"
+                flight.agent_alive = False
 
     def died(self, member_id: str) -> None:
         """A process died: what it has not sent, it will not send."""
@@ -98,9 +104,13 @@ class Watch(World):
 
     # --- calls
 
+    def flight_of(self, call: Call) -> Flight | None:
+        """The flight of a call's attempt; None: nobody claimed it."""
+        return self._flight_of.get((call.task_id, call.attempt))
+
     def sends(self, call: Call, message: Message) -> Flight:
         """A call leaves its process."""
-        flight = next(iter(self._flights_of(call.task_id, call.attempt)), None)
+        flight = self.flight_of(call)
         if flight is None:
             self.complaints.append(
                 f"S2: attempt {call.attempt} of {call.step} is sent, and nobody claimed it"
@@ -110,9 +120,6 @@ class Watch(World):
             self.complaints.append(f"S4: {message} is sent, where {flight.message} was recorded")
         flight.sent = True
         return flight
-
-    def _flights_of(self, task_id: str, attempt: int) -> list[Flight]:
-        return [f for f in self.flights if (f.task_id, f.attempt) == (task_id, attempt)]
 
     # --- the end
 
@@ -137,37 +144,5 @@ def _same(sent: Message, recorded: Message) -> bool:
     return sent == recorded
 
 
-def _replayed(run: Run | None, plan: Plan, change: Change, row: Row) -> Draft:
-    """S14: the events of the row, folded by the core again, give the facts that were stored."""
-    events = [fact for fact in row.facts if isinstance(fact, Event)]
-    if run is None:
-        submitted = events.pop(0)
-        assert isinstance(submitted, TaskSubmitted)
-        draft = machine.submit(plan, change.task_id, submitted, row.at)
-    else:
-        draft = Draft(plan, change.task_id, run.head, row.at)
-    for event in events:
-        assert machine.fold(draft, event), f"S14: {event} was news the first time"
-    assert encode_row(Row(row.at, row.process, draft.facts)) == change.row, "S14: other facts on replay"
-    return draft
-
-
 def _may_rest(head: Head) -> bool:
     return head.state in AT_REST or head.paused
-
-
-def parks_rightly(run: Run, scenario: Scenario) -> bool:
-    """Whether every step that blocks a parked task is one that only a person can settle."""
-    for step, mark in zip(run.plan.steps, run.head.marks, strict=True):
-        blind = not step.keyed and step.probe is None and not step.reads
-        match Phase(mark):
-            case Phase.DOUBT if not blind:
-                return False
-            case Phase.UNDO_STUCK if not blind and step.name not in scenario.refuses_undo:
-                return False
-            case Phase.REFUSED | Phase.ABSENT | Phase.UNRESOLVED if run.head.pivoted:
-                if step.name not in scenario.refuses:
-                    return False
-            case _:
-                pass
-    return run.head.state is TaskState.FAILED

@@ -1,43 +1,41 @@
 """What must hold at every commit, and when the world has settled. S1 to S14 name the invariants."""
 
-from typing import TYPE_CHECKING
-
 from makegood.core import machine
+from makegood.core.document import Retry, UndoRetry
 from makegood.core.draft import Draft
 from makegood.core.events import (
-    AnyFact,
     Claimed,
-    Event,
     EvidenceFiled,
     HandedBack,
     Moved,
     Offered,
-    Probed,
     Reply,
     Reported,
+    Row,
     Surfaced,
     TaskMoved,
-    TaskSubmitted,
 )
 from makegood.core.legal import LEGAL, LEGAL_STATES
-from makegood.core.plan import Parallel, Part, Plan, Series
+from makegood.core.plan import Millis, Parallel, Part, Plan, Series, StepPlan
 from makegood.core.record import (
     CALL_OF,
     IN_EFFECT,
     KIND_OF,
     OFFER_OF,
+    PLANNED,
+    REPORTED,
     UNDO_OPEN,
     Direction,
     Head,
     Kind,
+    Open,
     Phase,
     TaskState,
     decode_head,
     encode_head,
 )
-
-if TYPE_CHECKING:
-    from tests.core.world import Run, World
+from makegood.reading.proof import refold
+from makegood.testing.observer import Observer, Run
 
 NOTHING_LEFT = frozenset(
     (
@@ -53,14 +51,14 @@ NOTHING_LEFT = frozenset(
 """Phases of which the record says: nothing of this step is in effect outside."""
 
 
-def check_commit(run: "Run", before: Head | None, draft: Draft, world: "World") -> None:
-    """One commit: moves, keys, numbers, order, parking, due time and replay. Raises AssertionError."""
-    _replays(run, before, draft)
+def check_commit(run: Run, before: Head | None, draft: Draft, world: Observer) -> None:
+    """One commit: moves, keys, numbers, order, parking and due time. Raises AssertionError."""
     _moves_are_legal(before, draft, world)
-    _keys_and_attempts(run, draft.facts)
+    run.numbers.take(draft.facts)
     machine.due(draft.plan, draft.head)
     if before is not None:
         _claims_are_due(run, draft, world)
+        _keeps_policy(before, draft)
         assert draft.head.attempt >= before.attempt, "S5: the attempt counter fell"
     parks = (
         draft.head.state is TaskState.FAILED and before is not None and before.state is not draft.head.state
@@ -70,22 +68,14 @@ def check_commit(run: "Run", before: Head | None, draft: Draft, world: "World") 
         assert not flying, f"parked while a call of {flying} may still land"
 
 
-def _replays(run: "Run", before: Head | None, draft: Draft) -> None:
-    """S14: the events of a row, folded again at its moment, give the same head, bit for bit, and facts."""
-    events = [fact for fact in draft.facts if isinstance(fact, Event)]
-    if before is None:
-        submitted = events.pop(0)
-        assert isinstance(submitted, TaskSubmitted)
-        again = machine.submit(draft.plan, draft.task_id, submitted, draft.now)
-    else:
-        again = Draft(draft.plan, draft.task_id, decode_head(run.stored), draft.now)
-    for event in events:
-        assert machine.fold(again, event), f"S14: {event} was news the first time"
-    assert again.facts == draft.facts, "S14: other facts on replay"
+def check_replay(run: Run, before: Head | None, draft: Draft) -> None:
+    """S14: the events of a row, folded again at its moment, give the same facts and head, bit for bit."""
+    stored = None if before is None else decode_head(run.stored)
+    again = refold(draft.plan, draft.task_id, stored, Row(draft.now, "", draft.facts))
     assert encode_head(again.head) == encode_head(draft.head), "S14: another head on replay"
 
 
-def _moves_are_legal(before: Head | None, draft: Draft, world: "World") -> None:
+def _moves_are_legal(before: Head | None, draft: Draft, world: Observer) -> None:
     """S10: every move of a step and of the task is in the tables."""
     state = TaskState.RUNNING if before is None else before.state
     marks = bytearray(len(draft.marks)) if before is None else bytearray(before.marks)
@@ -105,43 +95,14 @@ def _moves_are_legal(before: Head | None, draft: Draft, world: "World") -> None:
     assert (state, bytes(marks)) == (draft.head.state, bytes(draft.marks)), "the facts do not tell the moves"
 
 
-def _legal(marks: bytearray, step: int, to: Phase, world: "World") -> None:
+def _legal(marks: bytearray, step: int, to: Phase, world: Observer) -> None:
     move = (marks[step], int(to))
     assert move in LEGAL, f"S10: {Phase(marks[step]).name} -> {to.name}"
     world.moves.add(move)
     marks[step] = to
 
 
-def _keys_and_attempts(run: "Run", facts: list[AnyFact]) -> None:
-    """S4, S5: one key an effect, one effect a key, numbers that only grow, one outcome an attempt."""
-    offers = [fact for row in run.rows for fact in row.facts if isinstance(fact, Offered)]
-    known = {offer.key: (offer.step, offer.kind, offer.round) for offer in offers if offer.key}
-    last = max((offer.attempt for offer in offers), default=0)
-    for fact in facts:
-        if isinstance(fact, Offered):
-            assert fact.attempt == last + 1, "S5: an attempt number was left out or used twice"
-            last = fact.attempt
-            named = (fact.step, fact.kind, fact.round)
-            if fact.key:
-                assert fact.key not in known, f"S4: {fact.key} names two effects"
-                assert named not in known.values(), f"S4: {named} got a second key"
-                known[fact.key] = named
-            elif fact.kind is not Kind.PROBE:
-                assert named in known.values(), f"S4: {named} has no key"
-    accepted = [a for row in run.rows for a in _accepted(row.facts)] + _accepted(facts)
-    assert len(accepted) == len(set(accepted)), "S5: two outcomes of one attempt were accepted"
-
-
-def _accepted(facts: list[AnyFact]) -> list[int]:
-    followers = [*facts[1:], None]
-    return [
-        fact.attempt
-        for fact, follower in zip(facts, followers, strict=True)
-        if isinstance(fact, Reported | Probed) and not isinstance(follower, EvidenceFiled)
-    ]
-
-
-def _claims_are_due(run: "Run", draft: Draft, world: "World") -> None:
+def _claims_are_due(run: Run, draft: Draft, world: Observer) -> None:
     """S3, S7, S8, S9: who may begin a call, judged on the record it begins on."""
     for claim in [fact for fact in draft.facts if isinstance(fact, Claimed)]:
         plan, kind = run.plan.steps[claim.step], KIND_OF[draft.phase(claim.step)]
@@ -157,7 +118,34 @@ def _claims_are_due(run: "Run", draft: Draft, world: "World") -> None:
             _no_forward_call(run, world)
 
 
-def _called(run: "Run", step: int) -> bool:
+def _keeps_policy(before: Head, draft: Draft) -> None:
+    """L3: no more tries than the policy grants, pauses not shorter and not much longer than it says."""
+    marks = bytearray(before.marks)
+    for fact in draft.facts:
+        if isinstance(fact, Moved):
+            retried = marks[fact.step] in REPORTED and fact.phase in PLANNED
+            marks[fact.step] = fact.phase
+            opened, step = draft.head.open.get(fact.step), draft.step(fact.step)
+            if retried and opened is not None and opened.retries > 0:
+                undo = fact.phase is Phase.UNDO_PLANNED
+                _paces(step.undo_retry if undo else step.retry, opened, fact.until - draft.now, draft)
+                again = opened.retries + 1
+                assert undo or draft.head.pivoted or again <= step.retry.attempts, f"L3: try {again}"
+
+
+def _paces(policy: Retry | UndoRetry, opened: Open, pause: Millis, draft: Draft) -> None:
+    longest = max(policy.cap, AFTER_PIVOT_SECONDS if draft.head.pivoted else 0)
+    seconds = min(longest, policy.delay * policy.factor ** min(opened.retries - 1, 60))
+    at_once = opened.retries == 1 and opened.doubt
+    assert at_once or pause >= int(min(seconds, policy.cap) * 1000), f"L3: a pause of {pause} ms only"
+    floor = max(0, opened.not_before - draft.now)
+    assert pause <= max(floor, seconds * 1250 + 1), f"L3: a pause of {pause} ms"
+
+
+AFTER_PIVOT_SECONDS = 600
+
+
+def _called(run: Run, step: int) -> bool:
     """Whether a do of this step was claimed and not handed back."""
     dos = {f.attempt for row in run.rows for f in row.facts if isinstance(f, Offered) and f.kind is Kind.DO}
     claims = {f.attempt for row in run.rows for f in row.facts if isinstance(f, Claimed) and f.step == step}
@@ -165,21 +153,26 @@ def _called(run: "Run", step: int) -> bool:
     return bool(dos & claims - back)
 
 
-def _in_order(run: "Run", draft: Draft, step: int) -> None:
-    surfaced = {fact.step for row in run.rows for fact in row.facts if isinstance(fact, Surfaced)}
-    surfaced |= {fact.step for fact in draft.facts if isinstance(fact, Surfaced)}
+def _in_order(run: Run, draft: Draft, step: int) -> None:
+    late = (EvidenceFiled, Surfaced)
+    surfaced = {fact.step for row in run.rows for fact in row.facts if isinstance(fact, late)}
+    surfaced |= {fact.step for fact in draft.facts if isinstance(fact, late)}
     for later in after(run.plan, step) - surfaced:
         mark = draft.marks[later]
         undone = mark not in UNDO_OPEN and not (mark in IN_EFFECT and run.plan.steps[later].undo)
         assert undone or later == step, f"S8: {run.plan.steps[step].name} before {run.plan.steps[later].name}"
 
 
-def _no_forward_call(run: "Run", world: "World") -> None:
+def _no_forward_call(run: Run, world: Observer) -> None:
     """S9: forward calls that may be under way were waited out, unless their service is proof against them."""
-    for flight in [] if world.frozen else world.flights:
-        if flight.task_id == run.task_id and flight.message.kind is Kind.DO and flight.on_its_way:
+    for flight in [] if world.frozen else world.flights_of(run.task_id):
+        if flight.message.kind is Kind.DO and flight.on_its_way:
             service = run.services[flight.step]
-            proof = service.tombstone or service.step.reads or service.knows(flight.message.key, world.now)
+            proof = (
+                service.tombstone
+                or service.step.reads
+                or service.knows(flight.message.key, world.services_now)
+            )
             assert proof or service.step.undo is None, f"S9: an undo while {service.step.name} is on its way"
 
 
@@ -209,13 +202,13 @@ def after(plan: Plan, step: int) -> set[int]:
 # --- when nothing moves any more
 
 
-def check_ledgers(run: "Run") -> None:
+def check_ledgers(run: Run) -> None:
     """S3: never a second booking, at any moment."""
     for service in run.services:
         assert service.most_live <= 1, f"S3: {service.step.name} was booked twice"
 
 
-def check_settled(run: "Run", world: "World") -> None:
+def check_settled(run: Run, world: Observer) -> None:
     """S1: how the task stands is how its services stand."""
     head = run.head
     assert head.state in (TaskState.COMPLETED, TaskState.COMPENSATED, TaskState.FAILED), "S1: it did not end"
@@ -237,7 +230,7 @@ def check_settled(run: "Run", world: "World") -> None:
         assert head.state is not TaskState.COMPLETED, "S13: cancelled, and completed"
 
 
-def check_nothing_silent(run: "Run") -> None:
+def check_nothing_silent(run: Run) -> None:
     """Where calls outlive their bound: a late effect whose report came is undone, in the record, or parked.
 
     (A double is what the bound is there to prevent: one step's record cannot hold two effects.)
@@ -250,3 +243,37 @@ def check_nothing_silent(run: "Run") -> None:
                 assert bytes(effect.result) not in results, (
                     f"S6: {service.step.name} {Phase(mark).name}: silent"
                 )
+
+
+def parks_for_cause(run: Run, may_refuse: bool) -> None:
+    """P1: a task is parked for what only a person can settle, and for nothing else.
+
+    `may_refuse`: its services may have said no.
+    """
+    causes = [_asks_a_person(run, step, may_refuse) for step in run.plan.steps]
+    assert any(causes), f"P1: parked for nothing: {list(run.head.marks)} {run.head.reason}"
+
+
+def _asks_a_person(run: Run, step: StepPlan, may_refuse: bool) -> bool:
+    head, service = run.head, run.services[step.index]
+    opened, phase = head.open.get(step.index), Phase(head.marks[step.index])
+    may_refuse = may_refuse or service.refuses
+    blind = not step.reads and step.probe is None and (not step.keyed or step.keyed_for is not None)
+    asked_in_vain = opened is not None and opened.asks >= step.asks
+    unkeyed = opened is not None and opened.unkeyed
+    match phase:
+        case Phase.DOUBT:
+            out_of_tries = opened is not None and opened.retries + 1 >= step.retry.attempts
+            no_way_back = head.pivoted or step.pivot
+            return blind or asked_in_vain or unkeyed or (no_way_back and (out_of_tries or may_refuse))
+        case Phase.UNDO_STUCK:
+            out_of_time = step.undo_retry.within < FOR_EVER
+            return blind or asked_in_vain or unkeyed or out_of_time or service.refuses_undo
+        case Phase.REFUSED | Phase.ABSENT | Phase.UNRESOLVED | Phase.SPOILED:
+            return head.pivoted and may_refuse
+        case _:
+            return phase is Phase.LEFT
+
+
+FOR_EVER = 1e8
+"""Seconds: an undo with so long a policy does not run out of time here."""

@@ -54,6 +54,7 @@ class Service:
     tombstone: bool
     refuses_undo: bool = False
     trouble: bool = True
+    refuses: bool = False
     effects: list[Effect] = field(default_factory=list)
     answers: dict[str, tuple[Millis, Said]] = field(default_factory=dict)
     tombs: set[str] = field(default_factory=set)
@@ -81,6 +82,8 @@ class Service:
 
     def _do(self, message: Message, rng: Random) -> Said:
         if self.tombstone and message.key in self.tombs:
+            return Said(Reply.REFUSED)
+        if self.refuses:
             return Said(Reply.REFUSED)
         dice = rng.random() if self.trouble else 1.0
         if dice < 0.12:

@@ -1,0 +1,91 @@
+"""Seals: what a record's digest was on a day, kept elsewhere, so that no later rewriting goes unseen."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import BinaryIO, Self
+
+import msgspec
+
+from makegood.auditing.records import Audited, Records
+from makegood.errors import MakegoodError, PayloadError, UnknownTask
+from makegood.reading.audit import Finding, Kind
+from makegood.reading.proof import digest_at
+
+
+class Sealed(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """One line of a seal: up to this version the history of the task had this digest."""
+
+    task_id: str
+    version: int
+    digest: str
+    plan_version: str
+
+
+class Seal:
+    """A new seal file, of JSON lines; use it in `with`. Raises MakegoodError where it cannot be made, or is
+    there already."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file: BinaryIO = path.open("xb")
+        except FileExistsError:
+            raise MakegoodError(f"{path} is there already; a seal is evidence: name a new file") from None
+        except OSError as error:
+            raise MakegoodError(f"{path}: {error.strerror}; name a file that can be written") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, audited: Audited) -> None:
+        """Seal a task, unless its record does not hold together."""
+        written, statement = audited
+        if any(finding.kind is Kind.RECORD for finding in statement.findings):
+            return
+        line = Sealed(written.task_id, written.version, statement.digest, written.plan_version)
+        self._file.write(msgspec.json.encode(line) + b"\n")
+
+
+async def broken_seals(records: Records, path: Path) -> AsyncIterator[Finding]:
+    """Every sealed task that no longer has the history it was sealed with; a longer one is fine.
+
+    Raises PayloadError for a line that is no seal, MakegoodError for a file that cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                what = await _broken(records, sealed := _read(path, number, line))
+                if what:
+                    yield Finding(Kind.SEAL, what, sealed.task_id, version=sealed.version)
+    except OSError as error:
+        raise MakegoodError(
+            f"{path}: {error.strerror}; name a file that `makegood audit --seal` made"
+        ) from None
+
+
+def _read(path: Path, number: int, line: bytes) -> Sealed:
+    try:
+        return msgspec.json.decode(line, type=Sealed)
+    except msgspec.DecodeError as error:
+        raise PayloadError(
+            f"{path}, line {number}: {error}; name a file that `makegood audit --seal` made"
+        ) from None
+
+
+async def _broken(records: Records, sealed: Sealed) -> str:
+    """What became of the sealed history; empty if it is still there."""
+    try:
+        written = (await records.one(sealed.task_id)).written
+    except UnknownTask:
+        return f"it was sealed at version {sealed.version}, and is not in the store any more"
+    if written.version < sealed.version:
+        return f"it was sealed at version {sealed.version}, and is at version {written.version} now"
+    digest = digest_at(written.rows, sealed.version)
+    if digest is None or digest.hex() != sealed.digest:
+        return f"its history up to version {sealed.version} is not the one that was sealed"
+    if written.plan_version != sealed.plan_version:
+        was, now = sealed.plan_version[:12], written.plan_version[:12]
+        return f"it was sealed with plan {was}, and is pinned to {now} now"
+    return ""

@@ -1,0 +1,5 @@
+"""Rehearsing a user's plan: every failure and crash at every call, in virtual time.
+
+`cases` says what is tried, `stage` and `fakes` how services really are, `trial` plays one run, `judging` says
+which promises it broke, `telling` how that came about; `report` gathers it all.
+"""

@@ -1,0 +1,141 @@
+"""Fake services: what a user's own functions talk to in a rehearsal, in place of the network."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
+
+from makegood.agents.call import call
+from makegood.errors import MakegoodError
+from makegood.testing.rehearsal.ledgers import Booking, CancelsAgain, Habits, Ledger
+from makegood.testing.virtual import PROCESS, Process, strand
+
+T = TypeVar("T")
+
+GIVES_UP_EARLY = 0.001
+"""Seconds before its call's timeout at which a client gives up, so that the action hears of it."""
+
+
+class Stage(Protocol):
+    """A world that is played, as a fake service sees it."""
+
+    def has(self, process: Process) -> bool:
+        """Whether this process is one of its own."""
+
+    async def ask(
+        self, service: "FakeService", work: Callable[[Ledger], object], *, books: bool = False
+    ) -> object:
+        """Carry one call to this service's ledger in this world, and its answer back.
+
+        `books`: it is meant to book something.
+        """
+
+
+STAGES: WeakSet[Stage] = WeakSet()
+"""The worlds there are. In which of them the running code is, its process tells."""
+
+
+class FakeService:
+    """A service that is only there in a rehearsal, reached over the same bad network as a simulated one.
+
+    Make it at the top level of a module: each rehearsed run begins with an empty one. How it is, not how you
+    declare it: `keyed`: a call with a key that it knows is answered as before (seconds: for how long it
+    knows); `tombstone`: a key cancelled before is refused; `cancels_again`: what it does when there is
+    nothing to cancel: "fine" nothing, "fails" it says no, "repeats" it does so once more; `settle`: how long
+    after the caller's timeout it may still act (if not said: as the action declares); `slow`: how long it
+    takes; `shows_after`: how long a booking cannot be found. Seconds.
+
+    What a call raises is what a client would: Refused, Transient, TimeoutError, ConnectionError.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        keyed: bool | float = False,
+        tombstone: bool = False,
+        cancels_again: CancelsAgain = "fine",
+        settle: float | None = None,
+        slow: float = 0.0,
+        shows_after: float = 0.0,
+    ) -> None:
+        self.name = name
+        self.habits = Habits(
+            keyed=keyed,
+            tombstone=tombstone,
+            cancels_again=cancels_again,
+            settle=settle,
+            slow=slow,
+            shows_after=shows_after,
+        )
+        self.sync = SyncFakeService(self)
+        """The same for plain functions, which run in threads."""
+
+    def __repr__(self) -> str:
+        return f"<fake service {self.name}>"
+
+    async def call(self, work: Callable[[Ledger], T]) -> T:
+        """One call: `work` runs inside the service, when and if the call arrives there."""
+        return await self._ask(work)
+
+    async def book(self, *, key: str = "", **details: Any) -> Booking:
+        """Book something; the same key again is the same booking, where the service heeds keys."""
+        return await self._ask(lambda ledger: ledger.book(key=key, **details), books=True)
+
+    async def cancel(self, id: str = "", *, of: str = "", key: str = "") -> bool:
+        """Cancel a booking by its id, or by the key `of` which it was made; `key` is this call's own."""
+        return await self.call(lambda ledger: ledger.cancel(id, of=of, key=key))
+
+    async def find(self, id: str = "", *, of: str = "", **details: Any) -> Booking | None:
+        """A booking in effect, by its id, by the key `of` which it was made, or by its details."""
+        return await self.call(lambda ledger: ledger.find(id, of=of, **details))
+
+    async def _ask(self, work: Callable[[Ledger], T], *, books: bool = False) -> T:
+        stage = self._stage()
+        async with asyncio.timeout(max(0.0, call().time_left - GIVES_UP_EARLY)):
+            answer: Any = await stage.ask(self, work, books=books)
+        return answer  # type: ignore[no-any-return]  # what `work` returned, over a network
+
+    def _stage(self) -> Stage:
+        process = PROCESS.get()
+        for stage in STAGES if process else ():
+            if process and stage.has(process):
+                return stage
+        raise MakegoodError(
+            f"fake service {self.name} was called outside of a rehearsal, and is only there in one; let "
+            "`makegood rehearse APP:PLAN` or makegood.testing.rehearse(plan, agents=[...]) call it"
+        )
+
+
+class SyncFakeService:
+    """A fake service for plain functions; see FakeService."""
+
+    def __init__(self, service: FakeService) -> None:
+        self._service = service
+
+    def call(self, work: Callable[[Ledger], T]) -> T:
+        """One call: `work` runs inside the service, when and if the call arrives there."""
+        return self._wait(self._service.call(work))
+
+    def book(self, *, key: str = "", **details: Any) -> Booking:
+        """Book something; the same key again is the same booking, where the service heeds keys."""
+        return self._wait(self._service.book(key=key, **details))
+
+    def cancel(self, id: str = "", *, of: str = "", key: str = "") -> bool:
+        """Cancel a booking by its id, or by the key `of` which it was made; `key` is this call's own."""
+        return self._wait(self._service.cancel(id, of=of, key=key))
+
+    def find(self, id: str = "", *, of: str = "", **details: Any) -> Booking | None:
+        """A booking in effect, by its id, by the key `of` which it was made, or by its details."""
+        return self._wait(self._service.find(id, of=of, **details))
+
+    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        thread = strand()
+        if thread is not None:
+            return thread.wait(coroutine)
+        coroutine.close()
+        self._service._stage()  # outside of a rehearsal this says so
+        raise MakegoodError(
+            f"fake service {self._service.name}: .sync is for plain functions; in an async function, await "
+            "the service itself"
+        )

@@ -1,0 +1,143 @@
+"""One run of a plan that a test directs: struck where it says, looked at whenever it likes."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from datetime import timedelta
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from makegood.authoring.agent import Agent
+from makegood.authoring.plans import PlanDefinition
+from makegood.core.record import AT_REST
+from makegood.payload import codec_for, resolve
+from makegood.reading import view, why
+from makegood.reading.words import state_name
+from makegood.testing.rehearsal.cases import Case, Strike
+from makegood.testing.rehearsal.judging import broken
+from makegood.testing.rehearsal.made_up import MadeUp
+from makegood.testing.rehearsal.stage import Rehearsal
+from makegood.testing.rehearsal.telling import story
+from makegood.testing.rehearsal.trial import Trial
+from makegood.testing.virtual import VirtualLoop
+
+T = TypeVar("T")
+
+
+class TurnedClock:
+    """Time that passes when it is told to. Use it as a context manager, or close it."""
+
+    def __init__(self) -> None:
+        self._loop = VirtualLoop()
+        self._runner = asyncio.Runner(loop_factory=lambda: self._loop)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the clock was made."""
+        return self._loop.seconds
+
+    def advance(self, length: float | timedelta) -> None:
+        """Let so many seconds pass; everything that is due meanwhile happens."""
+        seconds = length.total_seconds() if isinstance(length, timedelta) else length
+        self._runner.run(asyncio.sleep(seconds))
+
+    def run(self, main: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end, however long it takes by this clock."""
+        return self._runner.run(main)
+
+    def close(self) -> None:
+        """End whatever still runs by it."""
+        self._loop.release()
+        self._runner.close()
+
+
+class Performance:
+    """A task of a plan, under way in a world of its own; every fault strikes as it is told to.
+
+    `input` is what the plan is given (if not said: made up); `agents` those whose own functions are run;
+    `stage` says more; `cancel_at` is the step during whose call somebody cancels.
+    """
+
+    def __init__(
+        self,
+        clock: TurnedClock,
+        plan: PlanDefinition[Any, Any],
+        *strikes: Strike,
+        input: Any = None,
+        agents: Iterable[Agent] = (),
+        stage: Rehearsal | None = None,
+        cancel_at: str = "",
+    ) -> None:
+        stage = (stage or Rehearsal()).running(agents)
+        made_up = MadeUp(plan, stage)
+        raw = made_up.input(None if input is None else codec_for(plan.input_type).encode(input, "input"))
+        self._clock = clock
+        self._trial = Trial(plan, Case(strikes, cancel_at), stage, made_up, raw)
+        self._playing = clock.run(self._begin())
+
+    async def _begin(self) -> "asyncio.Task[None]":
+        return asyncio.create_task(self._trial.world.play())
+
+    def finish(self) -> Self:
+        """Let time pass until it has come to rest."""
+        self._clock.run(self._to_its_end())
+        return self
+
+    async def _to_its_end(self) -> None:
+        await self._playing
+
+    # --- how it stands
+
+    @property
+    def state(self) -> str:
+        """Running, Completed, Compensating, Compensated or Failed; "" before it is submitted."""
+        runs = self._trial.world.watch.runs
+        return state_name(runs[0].head.state) if runs else ""
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The record as JSON values: the document of the pattern."""
+        run = self._trial.run
+        rows = enumerate(run.rows, 1)
+        return view.record_of(
+            run.plan, run.task_id, run.head, rows, now=self._trial.world.watch.now, resolve=resolve
+        )
+
+    @property
+    def why(self) -> str:
+        """In words: what it waits for and what a person can do; or how it ended."""
+        run = self._trial.run
+        rows = enumerate(run.rows, 1)
+        return why.why(run.plan, run.task_id, run.head, rows, now=self._trial.world.watch.now)
+
+    @property
+    def story(self) -> str:
+        """What happened until now, a line each."""
+        return "\n".join(map(str, story(self._trial)))
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it has ended, or is parked."""
+        return self._trial.head.state in AT_REST
+
+    @property
+    def broken(self) -> list[str]:
+        """The promises that were broken until now, in words."""
+        return list(map(str, broken(self._trial)))
+
+
+def assert_settled(performance: Performance) -> None:
+    """Let a task come to rest, and see that its record is what its services hold, and nothing is done twice.
+
+    Raises AssertionError with the story of what went wrong.
+    """
+    performance.finish()
+    found = "\n".join(performance.broken)
+    assert not found, f"{found}\n{performance.story}"

@@ -1,0 +1,42 @@
+"""`rehearse`: a plan through every failure and crash at every call, in virtual time."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from makegood.authoring.agent import Agent
+from makegood.authoring.plans import PlanDefinition
+from makegood.testing.rehearsal.cases import cases
+from makegood.testing.rehearsal.made_up import MadeUp
+from makegood.testing.rehearsal.report import Findings, Report
+from makegood.testing.rehearsal.stage import Rehearsal
+from makegood.testing.rehearsal.trial import Trial
+
+
+def rehearse(
+    plan: PlanDefinition[Any, Any],
+    *,
+    agents: Iterable[Agent] = (),
+    stage: Rehearsal | None = None,
+    input: bytes | None = None,
+    pairs: bool = False,
+) -> Report:
+    """Play a plan with no fault, with every single one and, if asked, with every two.
+
+    `agents` are those whose own functions are run, against fake services; the others are simulated as they
+    are declared. `stage` says more. `input` is JSON; without it one is made up. `pairs`: also every two
+    faults. Raises PlanError, PayloadError for what the plan cannot be given.
+    """
+    stage = (stage or Rehearsal()).running(agents)
+    made_up, findings = MadeUp(plan, stage), Findings()
+    given = made_up.input(input)
+    for case in cases(plan.plan, pairs=pairs):
+        trial = Trial(plan, case, stage, made_up, given).play()
+        if trial.happened:
+            findings.add(trial)
+    return Report(
+        plan=plan.name,
+        plan_version=plan.version,
+        rows=tuple(findings.rows),
+        broken=findings.findings(),
+        virtual_seconds=round(findings.virtual_seconds, 1),
+    )

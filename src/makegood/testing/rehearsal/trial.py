@@ -1,0 +1,123 @@
+"""One run of a rehearsal: a case, played to its end in virtual time."""
+
+from asyncio import sleep
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from makegood.authoring.plans import PlanDefinition
+from makegood.core.events import HandedBack
+from makegood.core.record import AT_REST, Head, Phase
+from makegood.reading.phrases import MOVED
+from makegood.reading.words import news_of
+from makegood.testing.observer import Run
+from makegood.testing.rehearsal.cases import Case
+from makegood.testing.rehearsal.made_up import MadeUp
+from makegood.testing.rehearsal.scene import Scene
+from makegood.testing.rehearsal.stage import Rehearsal
+from makegood.testing.services import Service
+from makegood.testing.simulation.network import Network
+from makegood.testing.simulation.scenarios import Scenario
+from makegood.testing.simulation.world import World, play, settles_within
+
+LINGERS = 0.5
+"""Seconds that the service takes during whose call somebody cancels, so that they come in time."""
+
+
+class RehearsedWorld(World):
+    """A world that is not waited for where nothing but more of the same can come.
+
+    So few faults strike that a call which goes on failing after so many tries fails for a reason of its own.
+    """
+
+    TRIES_MAX = 6
+
+    async def _settle(self) -> None:
+        until = self.seconds + settles_within(self.scenario.compiled)
+        while self.seconds < until and not self._hopeless():
+            await sleep(0.5)
+            if self.watch.at_rest():
+                return
+        self.complaints.append("L1: it never settles")
+
+    def _hopeless(self) -> bool:
+        return any(map(self._in_vain, self.watch.runs))
+
+    def _in_vain(self, run: Run) -> bool:
+        handed_back = sum(isinstance(fact, HandedBack) for row in run.rows for fact in row.facts)
+        return handed_back > self.TRIES_MAX or any(
+            opened.retries > max(self.TRIES_MAX, run.plan.steps[step].retry.attempts)
+            for step, opened in run.head.open.items()
+        )
+
+
+class Trial:
+    """A plan in a world of its own, with the strikes of one case."""
+
+    def __init__(
+        self, plan: PlanDefinition[Any, Any], case: Case, stage: Rehearsal, made_up: MadeUp, input: bytes
+    ) -> None:
+        self.plan = plan
+        self.case = case
+        self.stage = stage
+        self._made_up = made_up
+        self.world = RehearsedWorld(_scenario(plan, case, stage, input), lag=0.0, cast=self._cast)
+        self.scene: Scene
+
+    def _cast(self, scenario: Scenario, network: Network) -> tuple[list[Service], list[Any]]:
+        self.scene = Scene(scenario, network, self.stage, self._made_up.result)
+        return list(self.scene.services.values()), self.scene.agents
+
+    def play(self) -> "Trial":
+        """Play it to its end."""
+        play(self.world)
+        return self
+
+    # --- how it stands
+
+    @property
+    def run(self) -> Run:
+        """The task, as the store holds it."""
+        [run] = self.world.watch.runs
+        return run
+
+    @property
+    def head(self) -> Head:
+        return self.run.head
+
+    def why(self, step: int) -> str:
+        """Why only a person can move this step on."""
+        opened = self.head.open.get(step)
+        return (opened and news_of(opened)) or MOVED[Phase(self.head.marks[step])]
+
+    @property
+    def untroubled(self) -> bool:
+        """Whether nothing at all is in its way."""
+        return not (self.case.strikes or self.case.cancel_at or self.stage.expects_refusal)
+
+    @property
+    def happened(self) -> bool:
+        """Whether everything that the case wants came to pass."""
+        wanted = Counter((strike.step, strike.kind, strike.fault) for strike in self.case.strikes)
+        return wanted <= Counter((one.step, one.kind, one.fault) for one in self.scene.network.struck)
+
+
+def _scenario(plan: PlanDefinition[Any, Any], case: Case, stage: Rehearsal, input: bytes) -> Scenario:
+    document: dict[str, Any] = msgspec.json.decode(plan.document.canonical())
+    refuses, refuses_undo = stage.refused(plan)
+    slow = {step.name: stage.slow(step) for step in plan.plan.steps}
+    if case.cancel_at:
+        slow[case.cancel_at] += LINGERS
+    return Scenario(
+        document["plan"],
+        document["body"],
+        AT_REST,
+        refuses=refuses,
+        refuses_undo=refuses_undo,
+        script={(strike.step, strike.kind, strike.nth): strike.fault for strike in case.strikes},
+        cancel_at=case.cancel_at,
+        slow=slow,
+        input=input,
+        more={"input": document["input"], "output": document["output"]},
+    )

@@ -1,0 +1,51 @@
+"""The audit on a schedule: each new finding is a warning, once."""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import pytest
+
+from makegood import Makegood
+from makegood.errors import MakegoodError
+from tests.audit import shop
+from tests.audit.conftest import Place
+from tests.cli.terminal import Shell
+
+ORPHAN = "WARNING audit: orphan: refused reserve: the record says it is undone, but list_stock of stock holds"
+LOSS = "WARNING audit: loss: completed reserve: the record says it is in effect, but list_stock of stock"
+
+
+def test_an_engine_audits_as_often_as_it_is_told(place: Place) -> None:
+    goods: Path = shop.shelf("stock") / "refused-reserve"
+    goods.write_text("pen")
+    with Shell(place.folder).started("up", "shop.py", "--audit-every", "0.1") as engine:
+        engine.wait_for_talk(ORPHAN)
+        engine.wait_for_talk("INFO audit: 8 tasks, 1 findings")
+        (shop.shelf("stock") / "completed-reserve").unlink()
+        engine.wait_for_talk(LOSS)
+        (shop.shelf("stock") / "completed-reserve").write_text("pen")
+        goods.unlink()
+        engine.wait_for_talk("INFO audit: clean, 8 tasks, 3 wait for a person")
+        talk = engine.talk.read_text()
+    assert (talk.count(ORPHAN), talk.count(LOSS)) == (1, 1)
+
+
+def test_so_does_one_inside_a_program(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with Makegood(place.url, agents=shop.AGENTS, audit_every=0.05):
+            async with asyncio.timeout(20):
+                while "audit: record: completed: row 2 of 5 is missing" not in caplog.text:
+                    await asyncio.sleep(0.01)
+
+    place.sql("DELETE FROM history WHERE id = ? AND version = 2", place.number("completed"))
+    with caplog.at_level(logging.INFO, "makegood.audit"):
+        asyncio.run(run())
+
+
+def test_a_schedule_is_a_length_of_time(place: Place) -> None:
+    said = Shell(place.folder).run("up", "shop.py", "--audit-every", "0")
+    assert said.code == 2
+    assert "--audit-every" in said.err
+    with pytest.raises(MakegoodError, match="an audit every 0 s cannot be"):
+        Makegood(place.url, audit_every=0)

@@ -1,0 +1,269 @@
+"""One-line faults of our own code, each with a name, each to be found by the simulation.
+
+The mutants of the core are those that its own tests know (`tests/core/mutants.py`); here stand those of the
+rooms, the desk and the store.
+"""
+
+from typing import NamedTuple
+
+from tests.core.mutants import MUTANTS as OF_THE_CORE
+
+
+class Mutant(NamedTuple):
+    """In a file of the package, `line` becomes `instead`; some of the first `seeds` worlds must go wrong.
+
+    `sqlite`: they are played on real files. `plan`: it is struck at every boundary instead.
+    """
+
+    name: str
+    file: str
+    line: str
+    instead: str
+    seeds: int = 300
+    sqlite: bool = False
+    plan: str = ""
+
+
+OF_THE_SHELL = (
+    Mutant(
+        "orders go out before the commit",
+        "desk.py",
+        "        answers = await commit(self.store, ",
+        "        for d in decisions:\n"
+        "            if self.rooms.agents is not None and d.claims:\n"
+        "                self.rooms.agents.carry_out(d.saved(), d.claims, asked)\n"
+        "                d.claims = []\n"
+        "        answers = await commit(self.store, ",
+    ),
+    Mutant(
+        "the answer comes before the commit",
+        "desk.py",
+        "        answers = await commit(self.store, ",
+        "        for d in decisions:\n            d.tell()\n        answers = await commit(self.store, ",
+    ),
+    Mutant(
+        "a lost commit reply is a failure",
+        "commit.py",
+        "return Committed() if first == [(change.base + 1, change.write_id)] else None",
+        "return None",
+        plan="neither",
+    ),
+    Mutant(
+        "a lost commit reply is a success",
+        "commit.py",
+        "return Committed() if first == [(change.base + 1, change.write_id)] else None",
+        "return Committed()",
+    ),
+    Mutant(
+        "any row of that version is mine",
+        "commit.py",
+        "first = [(row.version, row.write_id) for row in rows[:1]]",
+        "first = [(row.version, change.write_id) for row in rows[:1]]",
+        seeds=2000,
+    ),
+    Mutant(
+        "a stale change's orders go out",
+        "desk.py",
+        "            match answer:\n                case Committed():",
+        "            match answer:\n                case Committed() | Stale():",
+    ),
+    Mutant(
+        "the version is not in the fence",
+        "store/memory.py",
+        "        if (task.stored.version if task else 0) != change.base:",
+        "        if (task is None) != (change.base == 0):",
+    ),
+    Mutant(
+        "the version is not in the fence of SQLite",
+        "store/sql/sqlite.sql",
+        "WHERE task_id = ? AND version = ?",
+        "WHERE task_id = ? AND version >= min(?, version)",
+        sqlite=True,
+    ),
+    Mutant(
+        "a wait-out trusts the wall clock",
+        "supervisor/supervisor.py",
+        "                if left > 0:",
+        "                if False:",
+        seeds=3000,
+    ),
+    Mutant(
+        "a slot is not given back",
+        "rooms.py",
+        "        if self.agents is not None and claims:",
+        "        if False and self.agents is not None:",
+    ),
+    Mutant(
+        "a slot is given back twice",
+        "desk.py",
+        "        for decision in decisions:\n            self.rooms.release(decision.claims)",
+        "        for decision in decisions:\n            self.rooms.release(decision.claims)\n"
+        "            self.rooms.release(decision.claims)",
+    ),
+    Mutant(
+        "a call that is too late is sent",
+        "agents/runner.py",
+        "return self._desk.clock.monotonic() >= work.start_by or self._desk.now() >= work.complete_by",
+        "return False",
+        seeds=1000,
+    ),
+    Mutant(
+        "a call has no timeout",
+        "agents/runner.py",
+        "            work.deadline - monotonic(), self._time_out, flight",
+        "            work.deadline + 30 - monotonic(), self._time_out, flight",
+    ),
+    Mutant(
+        "nothing is due in the store",
+        "decision.py",
+        "return due if due is None or rooms.deciding else min(due, self.draft.now)",
+        "return None",
+    ),
+    Mutant(
+        "facts are dropped while the store is away",
+        "tray.py",
+        "        self.put_back(task_id, [post for post in posts if post.answer is None])",
+        "        pass",
+        plan="neither",
+    ),
+    Mutant(
+        "a fact that lost to another writer is dropped",
+        "tray.py",
+        "            if post.answer is None or post.decided < DECISIONS_MAX:",
+        "            if post.answer is not None and post.decided < DECISIONS_MAX:",
+        plan="neither",
+    ),
+    Mutant(
+        "a cached head is the truth",
+        "decision.py",
+        "return self.fresh or all(news is True for _, news in self.told)",
+        "return True",
+        seeds=1000,
+    ),
+    Mutant(
+        "the supervisor never makes its rounds",
+        "supervisor/supervisor.py",
+        "if head is not None and wants_inspection(head, self._desk.now()):",
+        "if False:",
+    ),
+    Mutant(
+        "the scheduler never makes its rounds",
+        "scheduler/scheduler.py",
+        "if head is not None and any(mark in PLANNED for mark in head.marks):",
+        "if False:",
+    ),
+    Mutant(
+        "agents take nothing that others offered",
+        "agents/runner.py",
+        "if head is not None and any(mark in OFFERED for mark in head.marks):",
+        "if False:",
+        seeds=1000,
+    ),
+    Mutant(
+        "an undo carries its do's key",
+        "agents/work.py",
+        "key=do_key if self.kind is Kind.PROBE else self.key,",
+        "key=do_key,",
+    ),
+    Mutant(
+        "a probe asks with a key of its own",
+        "agents/work.py",
+        "key=do_key if self.kind is Kind.PROBE else self.key,",
+        "key=self.key,",
+    ),
+    Mutant(
+        "what is not known is taken for no effect",
+        "agents/classify.py",
+        "            return Meaning(Reply.UNKNOWN, _text(error))\n\n\ndef meaning_of_status",
+        "            return Meaning(Reply.TRANSIENT, _text(error))\n\n\ndef meaning_of_status",
+    ),
+    Mutant(
+        "a probe that fails says absent",
+        "agents/work.py",
+        "answer = Answer.RUNNING if isinstance(error, StillRunning) else Answer.CANNOT_TELL",
+        "answer = Answer.ABSENT",
+    ),
+    Mutant(
+        "the undo does not get the result",
+        "agents/work.py",
+        "        raw = values.results.get(self.step.index)\n        if raw is None:",
+        "        raw = None\n        if raw is None:",
+    ),
+    Mutant(
+        "a hand-back is forgotten",
+        "agents/runner.py",
+        "            flight.call_off(flight.work.handed_back(GOING_DOWN))",
+        "            pass",
+        seeds=1000,
+    ),
+    Mutant(
+        "leaving cuts calls off and says nothing",
+        "agents/runner.py",
+        "        self._desk.post(work.entry.task_id, fact)\n\n    def _say",
+        "        if not self._draining: self._desk.post(work.entry.task_id, fact)\n\n    def _say",
+        seeds=1000,
+    ),
+    Mutant(
+        "store time falls with the wall clock",
+        "store/stamp.py",
+        "now = max(carried, self._clock.wall(), mark)",
+        "now = self._clock.wall()",
+    ),
+    Mutant(
+        "a task's values lack the newest row",
+        "shelf.py",
+        "                if row.version <= entry.version:",
+        "                if row.version < entry.version:",
+    ),
+    Mutant(
+        "a reminder is never looked at",
+        "agenda.py",
+        "            self._look(task_id)",
+        "            pass",
+        seeds=1000,
+    ),
+    Mutant(
+        "every commit has the same write id",
+        "decision.py",
+        "        head.write_id = random_bits(62)",
+        "        head.write_id = 7",
+        seeds=3000,
+    ),
+    Mutant(
+        "the digest chain is not carried on",
+        "decision.py",
+        "        head.digest = chain(head.digest, body)",
+        "        head.digest = chain(b'', body)",
+    ),
+)
+
+LIVES = {
+    "a claim is not fenced": "the desk claims what the same decision offers",
+    "a call that did not read its key is taken for keyed": "the simulated agents always tell their keys",
+    "a record waits for nobody and nobody says so": "it is the guard of a guard: no record comes that far",
+    "what surfaced at the check is undone with the old key": "a call must outlive its bound just there",
+    "a call cut off late is only filed": "a call must outlive its bound, and nobody hear of it",
+    "jitter takes away": "the Supervisor draws no negative jitter",
+}
+"""Mutants of the core that no run of the whole engine can show, with the reason; the core's own tests do."""
+
+BUDGETS = {
+    "a retry counts on a key that has died meanwhile": 3000,
+    "a planned retry does not keep a task from parking": 3000,
+    "evidence against a compensated task is only filed": 3000,
+    "a doubled report answers for the next round of an undo": 3000,
+    "a late report overwrites a completed task": 3000,
+    "a deadline heard in vain is heard for ever": 1000,
+    "an offer outlives the turn": 1000,
+    "undo what was never called": 1000,
+}
+"""Seeds for those of the core's mutants that hide longer."""
+
+MUTANTS = (
+    *(
+        Mutant(m.name, f"core/{m.file}", m.line, m.instead, BUDGETS.get(m.name, 300))
+        for m in OF_THE_CORE
+        if m.name not in LIVES
+    ),
+    *OF_THE_SHELL,
+)

@@ -1,0 +1,50 @@
+"""A rehearsal finds what is wrong with an agent, says of which step and why, and lets its twin pass."""
+
+from collections.abc import Callable
+
+import pytest
+
+from makegood.testing import rehearse
+from makegood.testing.rehearsal.judging import Promise
+from tests.rehearsal.shops import FAULTS, Shop, refunds_twice
+
+
+def name(make: Callable[..., Shop]) -> str:
+    return make.__name__
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=name)
+def test_a_faulty_agent_is_found(make: Callable[..., Shop]) -> None:
+    shop = make(faulty=True)
+    promise, because = FAULTS[make]
+    report = rehearse(shop.plan, agents=[shop.agent])
+    found = {finding.broken.promise: finding for finding in report.broken if finding.broken.step == "book"}
+    assert promise in found, f"{report}"
+    assert because in str(found[promise].broken)
+    assert found[promise].story
+    assert Promise.ENGINE not in {finding.broken.promise for finding in report.broken}, f"{report}"
+
+
+@pytest.mark.parametrize("make", FAULTS, ids=name)
+def test_its_sound_twin_passes(make: Callable[..., Shop]) -> None:
+    shop = make(faulty=False)
+    report = rehearse(shop.plan, agents=[shop.agent])
+    assert report.kept, f"{report}"
+    assert len(report.rows) >= 20
+
+
+def test_a_story_is_told_in_the_order_of_its_events() -> None:
+    shop = refunds_twice(faulty=True)
+    [finding] = rehearse(shop.plan, agents=[shop.agent]).broken
+    told = [f"{line.who}: {line.what}" for line in finding.story]
+    events = [
+        "hotel: undo of book: called, key trip-1-book-undo",
+        "trouble: cancel is carried out, and the process dies before it hears so",
+        "service hotels: cancels hotels-1",
+        "hotel: undo of book: called again, try 2",
+        "service hotels: cancels hotels-1 once more: it takes effect again",
+        "scheduler: the task is Compensated",
+    ]
+    places = [next(n for n, line in enumerate(told) if line.startswith(event)) for event in events]
+    assert places == sorted(places)
+    assert [line.at for line in finding.story] == sorted(line.at for line in finding.story)
