@@ -1,5 +1,6 @@
 # Two commands: `make demo` and `make test`. They need Python 3.11 or later, make and git, and `make test` needs
-# node for pyright; all else is installed from PyPI into .venv, again whenever pyproject.toml has changed.
+# node for pyright and gcc for the models; all else comes from PyPI, again whenever pyproject.toml has changed, and from
+# Debian's packages, and goes into .venv.
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -12,18 +13,35 @@ endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test soak proofs mutants lint bench clean
 
 demo: $(VENV)/with-cli
 	$(BIN)/makegood demo
 
-test: lint
+test: lint $(VENV)/with-tools
 	$(BIN)/pytest -n 2
+
+# Kills, failing disks and wrong clocks for an evening. What ran before is not run again, so pieces add up:
+# make soak KILLS=500, and the rest tomorrow; make soak SEED=1000 is another evening.
+SEED   := 1
+KILLS  := 2000
+DISKS  := 100
+CLOCKS := 100
+
+soak: $(VENV)/with-dev $(VENV)/with-tools
+	$(BIN)/python -m tests.soak --seed $(SEED) --kills $(KILLS) --disks $(DISKS) --clocks $(CLOCKS)
+
+proofs: $(VENV)/with-tools
+	$(BIN)/python -m proofs.check
+
+# One-line faults in our own code; the simulation must find each. make mutants ONLY=fence for those named so.
+mutants: $(VENV)/with-dev
+	$(BIN)/python -m tests.mutants $(ONLY)
 
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy src tests $(wildcard bench/*.py examples/*.py)
+	$(BIN)/mypy src tests $(wildcard bench/*.py examples/*.py proofs/*.py)
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_house.py
@@ -38,6 +56,10 @@ clean:
 $(VENV)/with-%: pyproject.toml | $(BIN)/pip
 	@echo "Installing makegood[$*] into $(VENV) ..."
 	@$(BIN)/pip install -qq --editable '.[$*]'
+	@touch $@
+
+$(VENV)/with-tools: tools/debian_tools.sh | $(BIN)/pip
+	@tools/debian_tools.sh $(VENV)/debian
 	@touch $@
 
 $(BIN)/pip:
