@@ -6,8 +6,11 @@ How long the import takes is measured by `make bench`.
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
+
+import makegood
 
 PACKAGE = Path(__file__).parent.parent / "src" / "makegood"
 CORE = {"msgspec", "apsw", "click"}
@@ -33,6 +36,11 @@ def installed_bytes(name: str) -> int:
     files = [Path(str(file.locate())) for file in metadata.files(name) or []]
     assert files, f"{name} does not list its files"
     return sum(file.stat().st_size for file in files if file.exists())
+
+
+def test_the_version_is_said_in_one_voice() -> None:
+    project = tomllib.loads((PACKAGE.parent.parent / "pyproject.toml").read_text())["project"]
+    assert makegood.__version__ == project["version"]
 
 
 def test_the_core_has_three_dependencies() -> None:

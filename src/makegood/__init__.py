@@ -27,6 +27,9 @@ from makegood.errors import (
     Unknown,
 )
 
+__version__ = "0.1.0"
+"""The version in pyproject.toml, to be had without a look at the installation."""
+
 __all__ = [
     "NOT_THERE",
     "Agent",

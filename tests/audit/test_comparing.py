@@ -10,6 +10,8 @@ import pytest
 
 from makegood import Agent, KeyForm, Makegood, PlanDefinition, plan, step
 from makegood.auditing import Finding, Held, Report
+from makegood.core.keys import derive_key
+from makegood.core.record import Kind as Call
 from makegood.errors import PlanError
 from tests.audit import shop
 from tests.audit.conftest import ENDS, Place
@@ -28,6 +30,7 @@ def test_what_is_as_recorded_is_clean(place: Place) -> None:
     assert report.findings == []
     assert report.compared is not None
     assert report.compared.compared == 2 * (len(ENDS) - 1)
+    assert report.compared.held == 9
     assert report.compared.under_way == ["new"]
     [doubt] = report.compared.doubts
     assert (doubt.task_id, doubt.step, doubt.held) == ("doubt", "charge", True)
@@ -88,6 +91,7 @@ def test_the_command_compares_with_an_app(place: Place) -> None:
     said = place.run("--with", "shop.py")
     assert said.code == 1
     assert "the record says it is undone, but list_stock of stock holds refused-reserve (pen)" in said.out
+    assert "compared with services: 14 effects, done or not; 10 are held there\n" in said.out
     assert "not compared, being under way: new\n" in said.out
     assert "doubt charge is in doubt; list_bank of bank holds doubt (doubt_3)" in said.out
     assert said.out.endswith("half done: 1\n")
@@ -290,6 +294,28 @@ def test_keys_with_a_prefix_are_known_and_others_are_not(tmp_path: Path) -> None
     assert told(report) == {("orphan", "order-7", "")}
     assert report.compared is not None
     assert report.compared.foreign == 2
+
+
+@pytest.mark.parametrize(
+    "form", [KeyForm(), KeyForm(prefix="app:"), KeyForm(uuid=True), KeyForm(max_length=20)]
+)
+def test_a_step_that_was_never_called_is_known_by_the_key_it_would_have_had(
+    tmp_path: Path, form: KeyForm
+) -> None:
+    def held() -> list[Held]:
+        return [Held(key=derive_key("order-0", "wrap", Call.DO, 1, form))]
+
+    agent = Agent("shop", keyed=True, key=form)
+
+    async def run() -> Report:
+        async with Makegood(f"sqlite:///{tmp_path / 'a.db'}") as nobody_up:
+            task = await nobody_up.submit(order_at(agent, held), "pen", task_id="order-0")
+            await task.cancel(by="ann")
+            return await nobody_up.audit(agents=[agent])
+
+    [finding] = asyncio.run(run()).findings
+    assert (finding.kind, finding.task_id, finding.step) == ("orphan", "order-0", "wrap")
+    assert "the record says it never happened, but held of shop holds" in finding.what
 
 
 def test_a_step_must_be_named_where_it_can_be_one_of_several(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from makegood.testing.simulation.boundaries import clean, pairs, singles, struck
 from makegood.testing.simulation.scenarios import BY_NAME
 
 ALL = os.environ.get("MAKEGOOD_BOUNDARIES") == "all"
-PAIRS = int(os.environ.get("MAKEGOOD_PAIRS", "12"))
+PAIRS = int(os.environ.get("MAKEGOOD_PAIRS", "6"))
 PARTS = 3
 """Each plan's faults are spread over so many tests."""
 

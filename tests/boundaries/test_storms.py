@@ -10,7 +10,7 @@ import pytest
 
 from makegood.testing.simulation.__main__ import CHUNK, Chunk
 
-STORMS = int(os.environ.get("MAKEGOOD_STORMS", "3000"))
+STORMS = int(os.environ.get("MAKEGOOD_STORMS", "1500"))
 FROM = int(os.environ.get("MAKEGOOD_STORM_FROM", "0"))
 ON_SQLITE = 200
 

@@ -10,6 +10,7 @@ from makegood.core.events import (
     CancelAsked,
     Driven,
     EvidenceFiled,
+    HandedBack,
     Reply,
     Reported,
     ResolveAsked,
@@ -282,6 +283,44 @@ def test_a_call_cut_off_late_is_filed_where_it_changes_nothing() -> None:
         assert bench.late("a", 1, Reply.UNKNOWN)
         assert bench.facts[-1] == FILED
         assert (bench.state, bench.phase("a")) == (state, phase)
+
+
+def test_a_step_called_in_an_earlier_round_is_absent_when_its_task_turns() -> None:
+    """Its first call fell silent, its probe found nothing; no second was made when the task turned."""
+    for claimed in (False, True):
+        bench = Bench(step("a", PROBED)).ends("a", Reply.UNKNOWN).wait_out()
+        bench.probed("a", Answer.ABSENT)
+        bench.look()
+        if claimed:
+            bench.call("a")
+        bench.tell(CANCEL)
+        if claimed:
+            bench.tell(HandedBack(0, bench.opened("a").attempt, "going down"))
+        assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATED, Phase.ABSENT)
+        bench.late("a", 1)
+        assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATING, Phase.UNDO_PLANNED)
+
+
+def test_a_call_cut_off_late_repeats_no_undo_of_a_service_without_keys() -> None:
+    """Somebody undid it by hand: a second undo would be a second refund."""
+    bench = Bench(step("a", BARE)).call("a")
+    bench.tell(CANCEL)
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out()
+    bench.tell(ResolveAsked(0, Verdict.LEFT, "ann"))
+    bench.tell(ResolveAsked(0, Verdict.UNDONE, "ann"))
+    state, phase = bench.state, bench.phase("a")
+    bench.late("a", 1, Reply.UNKNOWN)
+    assert (bench.state, bench.phase("a")) == (state, phase)
+
+
+def test_what_proves_live_before_the_next_undo_is_called_needs_no_further_one() -> None:
+    bench = undone_blind(KEYED)
+    bench.late("a", 1, Reply.UNKNOWN)
+    bench.late("a", 1)
+    bench.wait(SETTLE).call("a").report("a", Reply.DONE)
+    assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATED, Phase.UNDONE)
 
 
 def test_a_tombstone_needs_no_second_undo() -> None:

@@ -52,6 +52,8 @@ def test_what_is_kept_is_a_table_and_exit_0(
     assert lines[0].split() == ["CALL", "WHAT", "STRIKES", "IT", "ENDS", "WHAT"]
     assert any("reserve_hotel" in line and "times out, happens late" in line for line in lines)
     assert any("undo of reserve_car" in line and "waits for a person" in line for line in lines)
+    assert any("undo called: reserve_flight" in line for line in lines)
+    assert not any(" undone: " in line for line in lines), "it may never have happened"
     assert lines[-1] == "broken promises: 0"
     assert "of virtual time" in err
     assert not list(tmp_path.iterdir()), "a rehearsal writes nothing"

@@ -5,12 +5,14 @@ from math import inf
 
 import pytest
 
+from makegood import Makegood
 from makegood.core.record import Kind
-from makegood.errors import MakegoodError, PlanError, Refused
+from makegood.errors import Compensated, PlanError, Refused
 from makegood.testing import FakeService, NothingThere
 from makegood.testing.observer import Flight
 from makegood.testing.rehearsal.ledgers import Habits, Ledger
 from makegood.testing.services import Message
+from tests.rehearsal import shops
 
 FLIGHT = Flight("trip-1", 0, 1, Message("trip-1", Kind.DO, "k", "k", None), 0, 0)
 
@@ -23,10 +25,22 @@ def ledger(habits: Habits, at: float = 0.0) -> Ledger:
 
 def test_outside_of_a_rehearsal_there_is_none() -> None:
     service = FakeService("hotels")
-    with pytest.raises(MakegoodError, match=r"outside of a rehearsal.*makegood rehearse APP:PLAN"):
+    with pytest.raises(Refused, match=r"outside of a rehearsal.*makegood rehearse APP:PLAN"):
         asyncio.run(service.book())
-    with pytest.raises(MakegoodError, match="outside of a rehearsal"):
+    with pytest.raises(Refused, match="outside of a rehearsal"):
         service.sync.book()
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_an_app_that_is_not_rehearsed_leaves_nothing_in_doubt(keyed: bool, makegood_store: str) -> None:
+    shop = shops.keyed(FakeService("hotels")) if keyed else shops.makes_up_a_result(faulty=False)
+
+    async def book() -> None:
+        async with Makegood(makegood_store, agents=[shop.agent, shops.bank]) as makegood:
+            await (await makegood.submit(shop.plan, "ann")).result(30)
+
+    with pytest.raises(Compensated, match="fake service hotels was called outside of a rehearsal"):
+        asyncio.run(book())
 
 
 def test_a_key_is_heeded_as_long_as_it_is_known() -> None:

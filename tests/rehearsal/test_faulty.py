@@ -6,7 +6,7 @@ import pytest
 
 from makegood.testing import rehearse
 from makegood.testing.rehearsal.judging import Promise
-from tests.rehearsal.shops import FAULTS, Shop, refunds_twice
+from tests.rehearsal.shops import FAULTS, Shop, refunds_twice, settle_too_short
 
 
 def name(make: Callable[..., Shop]) -> str:
@@ -48,3 +48,33 @@ def test_a_story_is_told_in_the_order_of_its_events() -> None:
     places = [next(n for n, line in enumerate(told) if line.startswith(event)) for event in events]
     assert places == sorted(places)
     assert [line.at for line in finding.story] == sorted(line.at for line in finding.story)
+
+
+def test_an_undo_that_counts_twice_is_not_explained_by_its_do() -> None:
+    shop = refunds_twice(faulty=True, do_sends_its_key=False)
+    report = rehearse(shop.plan, agents=[shop.agent])
+    [found] = [one.broken for one in report.broken if one.broken.promise is Promise.UNDONE_ONCE]
+    assert found.what == "hotels-1 was cancelled 2 times, and each counted"
+    assert found.because.startswith("its undo cancel was called again after its answer was lost")
+
+
+def test_the_worst_comes_first_and_one_story_is_told_once() -> None:
+    shop = settle_too_short(faulty=True)
+    report = rehearse(shop.plan, agents=[shop.agent])
+    promises = [one.broken.promise for one in report.broken]
+    assert promises[0] is Promise.ONCE
+    assert Promise.IN_TIME in promises[1:]
+    troubles = {one.trouble for one in report.broken}
+    assert len(troubles) < len(promises)
+    assert all(f"{report}".count(f"  {trouble}:\n") == 1 for trouble in troubles)
+    assert all(f"{one.broken}" in f"{report}" for one in report.broken)
+
+
+def test_a_report_is_shown_as_it_is_told() -> None:
+    shop = refunds_twice(faulty=True)
+    broken = rehearse(shop.plan, agents=[shop.agent])
+    assert repr(broken) == str(broken)
+    assert repr(broken).startswith("BROKEN, in ")
+    assert repr(broken).endswith("broken promises: 1")
+    kept = rehearse(shop.plan)
+    assert repr(kept) == str(kept) == f"stay: {len(kept.rows)} runs, and no promise was broken"

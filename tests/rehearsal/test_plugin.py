@@ -80,12 +80,20 @@ def test_a_fresh_store(makegood_store):
 """
 
 FAULTY = """
-from makegood.testing import FakeService, assert_settled, lost_answer
+from makegood.testing import FakeService, assert_settled, crash_after, lost_answer
 import app
 
 def test_a_service_without_keys(makegood_play, monkeypatch):
     monkeypatch.setattr(app, "hotel_service", FakeService("hotels"))
     assert_settled(makegood_play(app.trip, lost_answer("reserve_hotel"), agents=[app.hotels]))
+
+def test_all_of_it(makegood_rehearse, monkeypatch):
+    monkeypatch.setattr(app, "hotel_service", FakeService("hotels"))
+    report = makegood_rehearse(app.trip, agents=[app.hotels])
+    assert report.kept, str(report)
+
+def test_a_step_that_is_not_there(makegood_play):
+    makegood_play(app.trip, crash_after("reserve_cra"))
 """
 
 
@@ -100,11 +108,14 @@ def test_a_users_tests_pass(pytester: pytest.Pytester) -> None:
 
 def test_a_broken_promise_fails_with_its_story(pytester: pytest.Pytester) -> None:
     result = run(pytester, FAULTY)
-    result.assert_outcomes(failed=1)
+    result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
             "*reserve_hotel: it was in effect twice at once (hotels-1, hotels-2)*",
             "*service hotels: books hotels-2*",
+            "E*AssertionError: BROKEN, in * runs: reserve_hotel: it was in effect twice at once*",
+            "E*broken promises: *",
+            "E*trip has no step 'reserve_cra'; its steps are: reserve_hotel, reserve_car",
         ]
     )
 

@@ -19,7 +19,7 @@ class Flight:
 
 agent = Agent("agent")
 Agent("agent", timeout="10")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # E: a timeout is seconds or a timedelta
-Agent("agent", retries=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]  # E: an agent has no such setting
+Agent("agent", retries=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # E: an agent has no such setting
 Agent("agent", Retry())  # type: ignore[arg-type, call-arg]  # pyright: ignore[reportCallIssue]  # E: settings are given by name
 
 

@@ -156,6 +156,16 @@ def test_actions_decorated_before_they_are_declared_keep_their_parameters() -> N
         plan(call_again)
 
 
+def test_what_is_declared_for_an_action_is_no_setting_of_an_agent() -> None:
+    settings: dict[str, Any]
+    for settings in ({"probe": look}, {"undo": None}, {"lists": look}, {"reads": True}, {"pivot": True}):
+        [name] = settings
+        with refused(rf"agent bank: {name}= is declared for each action: @agent.action\(\.\.\., {name}="):
+            Agent("bank", **settings)
+    with refused("agent bank has no setting 'retries'; it has timeout, settle, keyed, tombstone, retry"):
+        Agent("bank", retries=3)  # type: ignore[arg-type]  # it is refused before it is run, too
+
+
 twin = Agent("desk")
 
 

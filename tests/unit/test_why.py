@@ -48,9 +48,9 @@ def test_lease() -> None:
         "  since      2026-07-05T10:00:00.000Z",
         "  until      2026-07-05T10:00:30.000Z",
         "  next       flight-agent reports how reserve_flight ended",
-        "flight: flight-agent has been calling reserve_flight since 2026-07-05T10:00:00.000Z and "
-        "has until 2026-07-05T10:00:30.000Z. Should it fall silent, a supervisor takes over at "
-        "2026-07-05T10:00:05.000Z.",
+        "flight: flight-agent has been calling reserve_flight since 2026-07-05T10:00:00.000Z; the call has "
+        "until 2026-07-05T10:00:30.000Z. Meanwhile the agent renews a short lease: should it fall silent, "
+        "that ends at 2026-07-05T10:00:05.000Z, and a supervisor takes over.",
     ]
 
 

@@ -34,10 +34,12 @@ class Told(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Comparison(msgspec.Struct, rename="camel"):
-    """How the comparison went. `compared` counts effects, `foreign` what services hold that is not ours;
-    `under_way` names the tasks that moved meanwhile and did not count."""
+    """How the comparison went. `compared` counts effects that could be listed, done or not, `held` those of
+    them that are held, `foreign` what services hold that is not ours; `under_way` names the tasks that moved
+    meanwhile and did not count."""
 
     compared: int = 0
+    held: int = 0
     foreign: int = 0
     under_way: list[str] = []
     doubts: list[Told] = []
@@ -103,6 +105,7 @@ class Comparer:
             held = listed.take(statement.task_id, effect, sole=covered == [effect])
             if at_rest and effect in covered:
                 self.result.compared += 1
+                self.result.held += bool(held)
                 yield from self._compare(listed, statement.task_id, effect, held)
         unplaced = listed.by_task.pop(statement.task_id, [])
         if at_rest:

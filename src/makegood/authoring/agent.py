@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, Never, TypedDict, TypeVar, Unpack, overload
 
 import msgspec
 
@@ -21,6 +21,10 @@ RETRY, UNDO_RETRY, KEY_FORM = Retry(), UndoRetry(), KeyForm()
 F = TypeVar("F", bound=Callable[..., Any])
 Seconds = float | timedelta
 Settings = dict[str, Any]
+
+WAYS_BACK = ("undo", "reads", "pivot")
+OF_ACTIONS = (*WAYS_BACK, "probe", "lists")
+"""What each action declares for itself, and an agent cannot for all of them."""
 
 
 class Options(TypedDict, total=False):
@@ -47,7 +51,7 @@ class Agent:
     `timeout` bounds one call, and `settle` how long after it a call may still take effect. `keyed` says that
     the service does a thing once per idempotency key (a time: for how long it remembers), `tombstone` that an
     undo by key makes it refuse a later do. `key` is the form in which it takes its keys, `asks` how often a
-    probe is asked. Raises PlanError for a name or a number that cannot be.
+    probe is asked. Raises PlanError for a name, a number or a setting that cannot be.
     """
 
     def __init__(
@@ -62,6 +66,7 @@ class Agent:
         undo_retry: UndoRetry = UNDO_RETRY,
         key: KeyForm = KEY_FORM,
         asks: int = 10,
+        **misplaced: Never,
     ) -> None:
         if not _matches(AGENT_NAME, name):
             raise PlanError(f"{here()}: agent {name!r}: an agent's name matches {AGENT_NAME.pattern}")
@@ -77,11 +82,18 @@ class Agent:
             "undo_retry": undo_retry,
             "asks": asks,
         }
+        if misplaced:
+            raise PlanError(f"{here()}: agent {name}{self._no_setting(min(misplaced))}")
         # Checked with every action as well; here the error names the agent's own line.
         self._node(f"{here()}: agent {name}", self._settings, action="any", reads=True)
 
     def __repr__(self) -> str:
         return f"<agent {self.name}: {', '.join(self.actions) or 'no actions'}>"
+
+    def _no_setting(self, given: str) -> str:
+        if given in OF_ACTIONS:
+            return f": {given}= is declared for each action: @agent.action(..., {given}=...)"
+        return f" has no setting {given!r}; it has {', '.join(self._settings)}, key"
 
     @overload
     def action(self, *, undo: Callable[..., Any] | None, **options: Unpack[Options]) -> Callable[[F], F]: ...
@@ -111,9 +123,8 @@ class Agent:
         return declare
 
     def _split(self, at: str, given: Settings) -> tuple[Settings, Settings]:
-        names = ("undo", "reads", "pivot")
-        way_back = {name: value for name, value in given.items() if name in names and value is not False}
-        options = {name: value for name, value in given.items() if name not in names}
+        way_back = {name: value for name, value in given.items() if name in WAYS_BACK and value is not False}
+        options = {name: value for name, value in given.items() if name not in WAYS_BACK}
         unknown = sorted(options.keys() - Options.__annotations__.keys())
         if unknown:
             known = ", ".join(Options.__annotations__)

@@ -109,7 +109,8 @@ def _show_comparison(report: Report) -> None:
     compared = report.compared
     if compared is None:
         return
-    output.data(f"compared with services: {compared.compared} effects")
+    effects = f"{compared.compared} effects, done or not"
+    output.data(f"compared with services: {effects}; {compared.held} are held there")
     if compared.under_way:
         output.data(f"not compared, being under way: {', '.join(compared.under_way)}")
     if compared.foreign:

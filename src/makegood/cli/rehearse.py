@@ -59,8 +59,8 @@ def _show(report: "Report") -> None:
     output.table(ROWS, [_row(row) for row in shown])
     output.data("")
     _show_pairs([row for row in report.rows if len(row.faults) > 1])
-    for finding in report.broken:
-        output.data("\n".join([*finding.lines(), ""]))
+    for told in report.told():
+        output.data(f"{told}\n")
     output.data(f"broken promises: {len(report.broken)}")
 
 
@@ -88,7 +88,7 @@ def _what(row: "Row") -> str:
     """How its steps stand, as far as its end does not say so."""
     parts = {
         "in effect": () if row.ends == "Completed" else row.in_effect,
-        "undone": row.undone,
+        "undo called": row.undone,
         "never happened": row.never_happened,
         "in doubt": row.in_doubt,
     }

@@ -6,7 +6,7 @@ before it is hashed, so that a later change of a default never changes a running
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -16,6 +16,8 @@ from makegood.errors import PlanError
 STEPS_MAX = 1_000
 NESTING_MAX = 64
 """How deep groups may lie in groups, and values in a template."""
+VALUES_NESTED_MAX = 200
+"""How deep values may lie in values, in a "$lit" and in the input's schema; as deep as in a payload."""
 PLAN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 STEP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 RESERVED_NAMES = frozenset({"undo", "input"})
@@ -124,7 +126,7 @@ def read_document(source: bytes | str | Mapping[str, Any]) -> Document:
     """Read and check a plan document; raises PlanError naming the place and the way out."""
     try:
         raw = msgspec.json.decode(source) if isinstance(source, bytes | str) else dict(source)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise PlanError(f"plan document: not JSON: {error}") from None
     if not isinstance(raw, dict):
         raise PlanError("plan document: expected an object with 'plan' and 'body'")
@@ -147,6 +149,10 @@ def read_document(source: bytes | str | Mapping[str, Any]) -> Document:
         output=raw.get("output"),
     )
     check_document(document)
+    try:
+        document.canonical()
+    except (TypeError, ValueError, RecursionError) as error:  # what came from Python may hold anything
+        raise PlanError(f"plan document: not JSON: {error}") from None
     return document
 
 
@@ -184,7 +190,7 @@ def _plain(node: Node) -> Any:
 
 
 def _only_keys(raw: Mapping[str, Any], known: set[str], where: str) -> None:
-    unknown = sorted(set(raw) - known)
+    unknown = sorted(set(raw) - known, key=str)
     if unknown:
         raise PlanError(f"{where}: unknown key {unknown[0]!r}; known here: {', '.join(sorted(known))}")
 
@@ -235,6 +241,9 @@ def _check_step(plan: str, step: StepNode, seen: set[str]) -> None:
     where = f"plan {plan}: step {step.step!r}"
     if not STEP_NAME.fullmatch(step.step):
         raise PlanError(f"{where}: a step's name matches {STEP_NAME.pattern}")
+    for name in ("agent", "action", "undo", "probe"):
+        if getattr(step, name) == "":
+            raise PlanError(f"{where}: {name} is empty; name it, or leave it out")
     if step.step in RESERVED_NAMES:
         raise PlanError(f"{where}: the name is reserved; choose another with step.options(name=...)")
     if step.step in seen:
@@ -354,10 +363,24 @@ def _check_marked(template: dict[str, Any], where: str) -> None:
 
 
 def _check_json(value: Any, where: str) -> None:
-    """Refuse what JSON cannot hold exactly; raises PlanError."""
+    """Refuse what JSON cannot hold exactly, and what is nested so deep that it could not be read again."""
+    _check_nesting(value, where)
     try:
         same = msgspec.json.decode(msgspec.json.encode(value)) == value
     except (TypeError, ValueError, RecursionError) as error:
         raise PlanError(f"{where}: not JSON: {error}") from None
     if not same:
         raise PlanError(f"{where}: JSON cannot hold {value!r:.80} exactly; write it as a string or a list")
+
+
+def _check_nesting(value: Any, where: str) -> None:
+    """Refuse values nested more than VALUES_NESTED_MAX deep; raises PlanError."""
+    level, depth = [value], 0
+    while level := [part for each in level if isinstance(each, dict | list | tuple) for part in _parts(each)]:
+        depth += 1
+        if depth > VALUES_NESTED_MAX:
+            raise PlanError(f"{where}: nested more than {VALUES_NESTED_MAX} deep; make it flatter")
+
+
+def _parts(value: dict[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value

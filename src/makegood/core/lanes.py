@@ -22,6 +22,7 @@ from makegood.core.record import (
     UNDO_OPEN,
     Direction,
     Head,
+    Kind,
     News,
     Open,
     Phase,
@@ -137,11 +138,14 @@ def turn(draft: Draft, reason: str) -> None:
 
 
 def give_up(draft: Draft, step: int) -> None:
-    """Settle a step of a task that turned while its next attempt was only planned."""
+    """Settle a step of a task that turned while its next attempt was only planned.
+
+    Called in an earlier round, it is absent and not idle: late evidence may still say otherwise.
+    """
     opened = draft.head.open[step]
     if opened.doubt:
         take(draft, step, doubt.to_be_undone(draft.step(step), opened, draft.now))
-    elif opened.first_at:
+    elif opened.first_at or draft.round(step, Kind.DO) > 1:
         draft.move(step, Phase.ABSENT)
     else:
         draft.move(step, Phase.IDLE)

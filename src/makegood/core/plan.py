@@ -116,7 +116,10 @@ def pinned_plan(version: str, document: bytes | None) -> Plan:
         raise PlanError(
             f"the document of plan {version[:12]} in the store was changed or damaged; {_WAY_OUT}"
         )
-    return compile_plan(read_document(document))
+    try:
+        return compile_plan(read_document(document))
+    except RecursionError:
+        raise PlanError(f"the document of plan {version[:12]} is nested too deep; {_WAY_OUT}") from None
 
 
 def _part(node: Node, index_of: dict[str, int]) -> Part:

@@ -273,7 +273,11 @@ def _proves_live(draft: Draft, event: Reported) -> None:
     elif phase == Phase.UNDONE_BLIND or (phase == Phase.UNDONE and _may_be_of_another_round(draft, step)):
         _surfaced_after_undo(draft, event)
     elif phase in SURFACES and draft.head.open[step].fate == Phase.UNKNOWN:
-        draft.touch(step).surfaced = True
+        opened = draft.touch(step)
+        if phase in (Phase.UNDO_PLANNED, Phase.UNDO_OFFERED) and not opened.first_at:
+            opened.fate = Phase.DONE  # the undo to come is called with what is known now
+        else:
+            opened.surfaced = True
         draft.facts.append(Surfaced(step, event.attempt))
 
 
@@ -334,7 +338,7 @@ def _may_have_landed(draft: Draft, event: Reported) -> None:
     landed_by = draft.now + plan.settle
     if plan.probe:
         draft.move(step, Phase.CHECK_PLANNED, landed_by).fate = Phase.UNKNOWN
-    elif phase == Phase.UNDONE_BLIND:
+    elif phase == Phase.UNDONE_BLIND and plan.keyed and event.key_read:
         draft.move(step, Phase.UNDO_PLANNED, landed_by).fate = Phase.UNKNOWN
         draft.new_round(step, Kind.UNDO)
     else:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from makegood.core.events import decode_row
+from makegood.core.keys import derive_key
 from makegood.core.plan import Plan
 from makegood.core.record import (
     AT_REST,
@@ -17,6 +18,7 @@ from makegood.core.record import (
     TaskState,
     decode_head,
 )
+from makegood.core.record import Kind as Call
 from makegood.core.words import moment
 from makegood.reading.past import Past, StepPast
 from makegood.reading.proof import Written, digest_at, faults_of
@@ -91,14 +93,18 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
 
 
 class Effect(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
-    """One step that has an effect outside. `earlier_keys` are those of rounds before the current one."""
+    """One step that has an effect outside.
+
+    `idempotency_key` is that of its current round (of the first, if it was never called), `earlier_keys` are
+    those of the rounds before; `attempt` is the last number that any of its calls got.
+    """
 
     step: str
     agent: str
     action: str
     stands: Stands
+    idempotency_key: str
     since: str = ""
-    idempotency_key: str = ""
     earlier_keys: tuple[str, ...] = ()
     undo_key: str = ""
     attempt: int = 0
@@ -111,7 +117,7 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     @property
     def keys(self) -> tuple[str, ...]:
         """Those of all its rounds."""
-        return (*self.earlier_keys, self.idempotency_key) if self.idempotency_key else ()
+        return (*self.earlier_keys, self.idempotency_key)
 
 
 class Statement(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -177,7 +183,7 @@ def _stated(written: Written, plan: Plan, bare: Statement) -> Statement:
     rows = [(version, decode_row(body)) for version, _, body in written.rows]
     past = Past(plan, rows)
     steps = [step for step in past.steps if not step.plan.reads]
-    effects = [_effect(plan, head, past, step) for step in steps]
+    effects = [_effect(written.task_id, plan, head, past, step) for step in steps]
     amiss = [*_half_done(written, head, steps, effects), *_second_effects(written, past, steps)]
     return msgspec.structs.replace(
         bare,
@@ -219,15 +225,16 @@ def _stands(plan: Plan, head: Head, step: StepPast) -> Stands:
     return Stands.KEPT if step.plan.index in in_effect(plan, head) else Stands.NEVER
 
 
-def _effect(plan: Plan, head: Head, past: Past, step: StepPast) -> Effect:
+def _effect(task_id: str, plan: Plan, head: Head, past: Past, step: StepPast) -> Effect:
     stands = _stands(plan, head, step)
+    first_key = derive_key(task_id, step.plan.name, Call.DO, 1, step.plan.key)
     return Effect(
         step=step.plan.name,
         agent=step.plan.agent,
         action=step.plan.action,
         stands=stands,
         since=moment(step.since) if step.since else "",
-        idempotency_key=step.do.key,
+        idempotency_key=step.do.key or first_key,
         earlier_keys=tuple(step.do.keys[:-1]),
         undo_key=step.undo.key,
         attempt=step.attempt,

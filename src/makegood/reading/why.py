@@ -266,8 +266,9 @@ def _under_way(step: StepPast, opened: Open, doing: str, since: str, until: str)
         return f"{step.plan.agent} has been {doing} since {since}, past its timeout, and cannot be stopped."
     again = f" (retry {opened.retries} after: {news_of(opened)})" if opened.retries else ""
     return (
-        f"{step.plan.agent} has been {doing} since {since}{again} "
-        f"and has until {until}. Should it fall silent, a supervisor takes over at {moment(opened.due)}."
+        f"{step.plan.agent} has been {doing} since {since}{again}; the call has until {until}. "
+        "Meanwhile the agent renews a short lease: should it fall silent, "
+        f"that ends at {moment(opened.due)}, and a supervisor takes over."
     )
 
 

@@ -140,7 +140,8 @@ class Store(Protocol):
         """Write the changes in one durable transaction; one answer per change, in order.
 
         At most one change per task, else ValueError. One stale or rejected change fails no other.
-        Raises StoreUncertain when the answer was lost: each change may be in the store, or not.
+        Raises StoreUncertain when the answer was lost: each change may be in the store, or not. Whatever is
+        read afterwards has it in, or out for good: no change lands later (proofs/submit.pml).
         """
 
     async def load(self, task_ids: Sequence[str]) -> Sequence[Stored | None]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Final
 
-from makegood.core.plan import Plan
+from makegood.core.plan import Plan, StepPlan
 from makegood.core.record import Kind
+from makegood.errors import PlanError
 from makegood.testing.simulation.faults import CallFault
 
 FAULTS: Final = {
@@ -23,6 +24,12 @@ IN_DOUBT: Final = (CallFault.NO_ANSWER, CallFault.REQUEST_LOST, CallFault.LATE)
 """What also strikes a call during which somebody cancels: nobody knows what is to be undone."""
 
 
+def place(step: str, kind: Kind, nth: int = 1) -> str:
+    """A call in words: `reserve_hotel`, `undo of reserve_hotel`, `reserve_hotel (call 2)`."""
+    name = step if kind is Kind.DO else f"{kind.name.lower()} of {step}"
+    return name if nth == 1 else f"{name} (call {nth})"
+
+
 @dataclass(frozen=True)
 class Strike:
     """A fault at the `nth` call (from 1) of a step's do or undo, counted in one run."""
@@ -32,6 +39,9 @@ class Strike:
     kind: Kind = Kind.DO
     nth: int = 1
 
+    def __str__(self) -> str:
+        return f"{FAULTS[self.fault]} at {place(self.step, self.kind, self.nth)}"
+
 
 @dataclass(frozen=True)
 class Case:
@@ -39,6 +49,28 @@ class Case:
 
     strikes: tuple[Strike, ...] = ()
     cancel_at: str = ""
+
+
+def check(case: Case, plan: Plan) -> None:
+    """Raises PlanError for a strike or a cancel that can come in no run of the plan."""
+    for strike in case.strikes:
+        step = _step_for(strike.step, plan, f"{strike}")
+        if strike.kind is Kind.UNDO and step.undo is None:
+            undone = ", ".join(step.name for step in plan.steps if step.undo is not None) or "none"
+            raise PlanError(f"{strike}: this step has no undo; the steps that have one are: {undone}")
+        if strike.nth < 1:
+            raise PlanError(f"{strike}: calls are counted from 1; say nth=1 for the first")
+    if len({(strike.step, strike.kind, strike.nth) for strike in case.strikes}) < len(case.strikes):
+        raise PlanError("two strikes are at one and the same call; say nth=2 for the one at its second call")
+    if case.cancel_at:
+        _step_for(case.cancel_at, plan, f"cancel_at={case.cancel_at!r}")
+
+
+def _step_for(name: str, plan: Plan, said: str) -> StepPlan:
+    if name not in plan.index_of:
+        steps = ", ".join(step.name for step in plan.steps)
+        raise PlanError(f"{said}: plan {plan.name} has no step {name!r}; its steps are: {steps}")
+    return plan.steps[plan.index_of[name]]
 
 
 def crash_before(step: str, *, undo: bool = False, nth: int = 1) -> Strike:

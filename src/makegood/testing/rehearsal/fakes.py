@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from makegood.agents.call import call
-from makegood.errors import MakegoodError
+from makegood.errors import Refused
 from makegood.testing.rehearsal.ledgers import Booking, CancelsAgain, Habits, Ledger
 from makegood.testing.virtual import PROCESS, Process, strand
 
@@ -45,7 +45,8 @@ class FakeService:
     after the caller's timeout it may still act (if not said: as the action declares); `slow`: how long it
     takes; `shows_after`: how long a booking cannot be found. Seconds.
 
-    What a call raises is what a client would: Refused, Transient, TimeoutError, ConnectionError.
+    What a call raises is what a client would: Refused, Transient, TimeoutError, ConnectionError. Outside of a
+    rehearsal every call raises Refused: it certainly has no effect, so that no step is left in doubt.
     """
 
     def __init__(
@@ -101,9 +102,10 @@ class FakeService:
         for stage in STAGES if process else ():
             if process and stage.has(process):
                 return stage
-        raise MakegoodError(
+        raise Refused(
             f"fake service {self.name} was called outside of a rehearsal, and is only there in one; let "
-            "`makegood rehearse APP:PLAN` or makegood.testing.rehearse(plan, agents=[...]) call it"
+            "`makegood rehearse APP:PLAN` or makegood.testing.rehearse(plan, agents=[...]) call it, and keep "
+            "what puts it in the place of the real client in a module for --stage"
         )
 
 
@@ -135,7 +137,7 @@ class SyncFakeService:
             return thread.wait(coroutine)
         coroutine.close()
         self._service._stage()  # outside of a rehearsal this says so
-        raise MakegoodError(
+        raise Refused(
             f"fake service {self._service.name}: .sync is for plain functions; in an async function, await "
             "the service itself"
         )

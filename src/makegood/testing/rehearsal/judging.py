@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from makegood.core.events import Reported
+from makegood.core.events import Offered, Reported
 from makegood.core.plan import StepPlan
 from makegood.core.record import AT_REST, Kind, News, Phase, TaskState
 from makegood.reading.phrases import MOVED
@@ -19,8 +19,10 @@ from makegood.testing.simulation.faults import CallFault
 
 
 class Promise(StrEnum):
-    """What a run must keep to."""
+    """What a run must keep to; what is worst to break comes first."""
 
+    WORKS = "works"
+    """With no trouble at all it completes."""
     ONCE = "once"
     """No step is in effect twice at one moment."""
     NOTHING_SILENT = "nothingSilent"
@@ -37,8 +39,6 @@ class Promise(StrEnum):
     """No call reaches a service later than timeout and settle allow."""
     SENDS_KEYS = "sendsKeys"
     """What is declared keyed is called with its key."""
-    WORKS = "works"
-    """With no trouble at all it completes."""
     ENGINE = "engine"
     """makegood keeps its own invariants."""
 
@@ -88,6 +88,9 @@ def _at_the_ledgers(trial: Trial, said: list[Testimony]) -> Iterator[Broken]:
         service, because = trial.scene.services[step.name], _because(said, step.name)
         for promise, what in _of_step(trial, step, Phase(mark), service):
             yield Broken(promise, step.name, what, because)
+        if again := [booking for booking in service.bookings if booking.cancelled > 1]:
+            what = f"{_ids(again)} was cancelled {again[0].cancelled} times, and each counted"
+            yield Broken(Promise.UNDONE_ONCE, step.name, what, _undone_again(trial, step))
 
 
 def _of_step(
@@ -96,15 +99,24 @@ def _of_step(
     live = [booking for booking in service.bookings if booking.live]
     if service.most_live > 1:
         yield Promise.ONCE, f"it was in effect twice at once ({_ids(service.bookings)})"
-    if again := [booking for booking in service.bookings if booking.cancelled > 1]:
-        times = again[0].cancelled
-        yield Promise.UNDONE_ONCE, f"{_ids(again)} was cancelled {times} times, and each counted"
     if trial.head.state not in AT_REST:
         return
     if live and phase in NOTHING_LEFT:
         yield Promise.NOTHING_SILENT, f"{_ids(live)} is in effect, and the record says: {_said_of(phase)}"
     if not live and phase is Phase.DONE and service.bookable and not step.reads:
         yield Promise.DONE_IS_DONE, "the record says it is done, and nothing is there"
+
+
+def _undone_again(trial: Trial, step: StepPlan) -> str:
+    """Why an undo took effect twice; whatever was wrong with the do has no part in it."""
+    facts = (fact for row in trial.run.rows for fact in row.facts if isinstance(fact, Offered))
+    calls = sum(fact.step == step.index and fact.kind is Kind.UNDO for fact in facts)
+    if calls < 2:
+        return f"its undo {step.undo} cancelled it again in one and the same call"
+    return (
+        f"its undo {step.undo} was called again after its answer was lost, and undid twice: send call().key "
+        "along, if its service heeds keys, or look first whether it is still there"
+    )
 
 
 def _said_of(phase: Phase) -> str:

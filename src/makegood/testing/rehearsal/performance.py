@@ -12,7 +12,7 @@ from makegood.core.record import AT_REST
 from makegood.payload import codec_for, resolve
 from makegood.reading import view, why
 from makegood.reading.words import state_name
-from makegood.testing.rehearsal.cases import Case, Strike
+from makegood.testing.rehearsal.cases import Case, Strike, check
 from makegood.testing.rehearsal.judging import broken
 from makegood.testing.rehearsal.made_up import MadeUp
 from makegood.testing.rehearsal.stage import Rehearsal
@@ -56,13 +56,15 @@ class TurnedClock:
         """End whatever still runs by it."""
         self._loop.release()
         self._runner.close()
+        self._loop.close()  # where nothing ran by it, the runner never had it
 
 
 class Performance:
     """A task of a plan, under way in a world of its own; every fault strikes as it is told to.
 
     `input` is what the plan is given (if not said: made up); `agents` those whose own functions are run;
-    `stage` says more; `cancel_at` is the step during whose call somebody cancels.
+    `stage` says more; `cancel_at` is the step during whose call somebody cancels. Raises PlanError for a
+    strike or a cancel that can come in no run of the plan.
     """
 
     def __init__(
@@ -75,11 +77,13 @@ class Performance:
         stage: Rehearsal | None = None,
         cancel_at: str = "",
     ) -> None:
+        case = Case(strikes, cancel_at)
+        check(case, plan.plan)
         stage = (stage or Rehearsal()).running(agents)
         made_up = MadeUp(plan, stage)
         raw = made_up.input(None if input is None else codec_for(plan.input_type).encode(input, "input"))
         self._clock = clock
-        self._trial = Trial(plan, Case(strikes, cancel_at), stage, made_up, raw)
+        self._trial = Trial(plan, case, stage, made_up, raw)
         self._playing = clock.run(self._begin())
 
     async def _begin(self) -> "asyncio.Task[None]":
@@ -132,12 +136,22 @@ class Performance:
         """The promises that were broken until now, in words."""
         return list(map(str, broken(self._trial)))
 
+    @property
+    def missed(self) -> list[str]:
+        """The strikes, and the cancel, that have not come until now, in words."""
+        wanted = [f"{strike}" for strike in self._trial.missed]
+        wanted += [f"cancelled during {self._trial.case.cancel_at}"] if self._trial.cancel_missed else []
+        return [
+            f"{one}: this never came to pass; calls to services were: {self._trial.calls}" for one in wanted
+        ]
+
 
 def assert_settled(performance: Performance) -> None:
     """Let a task come to rest, and see that its record is what its services hold, and nothing is done twice.
 
-    Raises AssertionError with the story of what went wrong.
+    Also that all came to pass that was to strike it. Raises AssertionError with the story of what went wrong.
+    Where a strike need not come, `task.finish()` and look at `task.broken`.
     """
     performance.finish()
-    found = "\n".join(performance.broken)
+    found = "\n".join([*performance.missed, *performance.broken])
     assert not found, f"{found}\n{performance.story}"

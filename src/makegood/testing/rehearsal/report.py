@@ -8,11 +8,12 @@ import msgspec
 from makegood.core.record import CERTAINLY_NOT, Kind, Phase, TaskState
 from makegood.reading.standing import blocking, in_doubt, in_effect
 from makegood.reading.words import state_name
-from makegood.testing.rehearsal.cases import FAULTS, Strike
-from makegood.testing.rehearsal.judging import Broken, broken
+from makegood.testing.rehearsal.cases import FAULTS, Strike, place
+from makegood.testing.rehearsal.judging import Broken, Promise, broken
 from makegood.testing.rehearsal.telling import Line, story
 from makegood.testing.rehearsal.trial import Trial
 
+WORST_FIRST: Final = tuple(Promise)
 UNDONE: Final = frozenset((Phase.UNDONE, Phase.UNDONE_BLIND))
 
 
@@ -26,9 +27,8 @@ class Fault(msgspec.Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """The call in words: `reserve_hotel`, `undo of reserve_hotel`, `reserve_hotel (call 2)`."""
-        name = f"undo of {self.step}" if self.call == "undo" else self.step
-        return name if self.nth == 1 else f"{name} (call {self.nth})"
+        """The call in words."""
+        return place(self.step, Kind[self.call.upper()], self.nth)
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
@@ -58,11 +58,9 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     cancelled: str
     story: tuple[Line, ...]
 
-    def lines(self) -> list[str]:
-        """It, what leads to it, and its story, a line each."""
+    def __str__(self) -> str:
         runs = "1 run" if self.times == 1 else f"{self.times} runs"
-        head = [f"BROKEN, in {runs}: {self.broken}", f"  {self.trouble}:"]
-        return head + [f"  {line}" for line in self.story]
+        return f"BROKEN, in {runs}: {self.broken}"
 
     @property
     def trouble(self) -> str:
@@ -96,8 +94,21 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
         return {"tried": len(self.rows), "ends": self.ends} | dict(msgspec.to_builtins(self))
 
     def __str__(self) -> str:
-        told = [line for finding in self.broken for line in (*finding.lines(), "")]
-        return "\n".join(told) or f"{self.plan}: {len(self.rows)} runs, and no promise was broken"
+        if self.kept:
+            return f"{self.plan}: {len(self.rows)} runs, and no promise was broken"
+        return "\n\n".join([*self.told(), f"broken promises: {len(self.broken)}"])
+
+    __repr__ = __str__  # what a failed assert shows
+
+    def told(self) -> list[str]:
+        """The broken promises, the worst first, with their stories; those of one run share its story."""
+        found: dict[str, list[Finding]] = {}
+        for finding in self.broken:
+            found.setdefault(finding.trouble, []).append(finding)
+        return [
+            "\n".join([*map(str, alike), f"  {trouble}:", *(f"  {line}" for line in alike[0].story)])
+            for trouble, alike in found.items()
+        ]
 
 
 class Findings:
@@ -125,8 +136,12 @@ class Findings:
         self._found[one.promise, one.step] = msgspec.structs.replace(best, times=times)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Each broken promise, the simplest to follow first."""
-        return tuple(sorted(self._found.values(), key=_length))
+        """Each broken promise, the worst first; of one sort, the simplest to follow first."""
+        return tuple(sorted(self._found.values(), key=_weight))
+
+
+def _weight(finding: Finding) -> tuple[int, tuple[int, int]]:
+    return WORST_FIRST.index(finding.broken.promise), _length(finding)
 
 
 def _length(finding: Finding) -> tuple[int, int]:

@@ -1,18 +1,17 @@
 """One run of a rehearsal: a case, played to its end in virtual time."""
 
 from asyncio import sleep
-from collections import Counter
 from typing import Any
 
 import msgspec
 
 from makegood.authoring.plans import PlanDefinition
 from makegood.core.events import HandedBack
-from makegood.core.record import AT_REST, Head, Phase
+from makegood.core.record import AT_REST, Head, Kind, Phase
 from makegood.reading.phrases import MOVED
 from makegood.reading.words import news_of
 from makegood.testing.observer import Run
-from makegood.testing.rehearsal.cases import Case
+from makegood.testing.rehearsal.cases import Case, Strike, place
 from makegood.testing.rehearsal.made_up import MadeUp
 from makegood.testing.rehearsal.scene import Scene
 from makegood.testing.rehearsal.stage import Rehearsal
@@ -32,6 +31,10 @@ class RehearsedWorld(World):
     """
 
     TRIES_MAX = 6
+
+    def calls(self) -> dict[tuple[str, Kind], int]:
+        """How often each step's service was called, by step and kind."""
+        return {(step, kind): times for (_, step, kind), times in self._calls.items()}
 
     async def _settle(self) -> None:
         until = self.seconds + settles_within(self.scenario.compiled)
@@ -97,10 +100,23 @@ class Trial:
         return not (self.case.strikes or self.case.cancel_at or self.stage.expects_refusal)
 
     @property
-    def happened(self) -> bool:
-        """Whether everything that the case wants came to pass."""
-        wanted = Counter((strike.step, strike.kind, strike.fault) for strike in self.case.strikes)
-        return wanted <= Counter((one.step, one.kind, one.fault) for one in self.scene.network.struck)
+    def missed(self) -> list[Strike]:
+        """The strikes of the case whose call has not come."""
+        calls = self.world.calls()
+        return [
+            strike for strike in self.case.strikes if strike.nth > calls.get((strike.step, strike.kind), 0)
+        ]
+
+    @property
+    def cancel_missed(self) -> bool:
+        """Whether the call during which somebody is to cancel has not come."""
+        return bool(self.case.cancel_at) and (self.case.cancel_at, Kind.DO) not in self.world.calls()
+
+    @property
+    def calls(self) -> str:
+        """The calls that services were sent, in words."""
+        told = [f"{place(step, kind)}: {times}" for (step, kind), times in self.world.calls().items()]
+        return ", ".join(told) or "none"
 
 
 def _scenario(plan: PlanDefinition[Any, Any], case: Case, stage: Rehearsal, input: bytes) -> Scenario:

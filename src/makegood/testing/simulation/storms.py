@@ -252,6 +252,6 @@ MAKERS: dict[Callable[[Random], Sequence[Happening]], float] = {
     _leave: 2,
     _cut: 3,
     _swizzle: 1,
-    _blackout: 0.5,
+    _blackout: 0.8,
     _order: 8,
 }

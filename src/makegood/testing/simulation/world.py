@@ -44,8 +44,8 @@ RESTART = 1.0
 FROZEN = 12.0
 """How many seconds a frozen process stays so: longer than every lease and every wait-out."""
 COSTS_NO_DOUBT = frozenset((StoreFault.UNAVAILABLE, StoreFault.REQUEST_LOST, StoreFault.ANSWER_LOST))
-ASKS_AT_ONCE, ASKS_A_SECOND = 1_000, 20
-"""How many operations a process may ask for: most seconds are idle (L3)."""
+ASKS_AT_ONCE, ASKS_A_SECOND = 500, 20
+"""How many operations a process may ask for, for each task and each second: most seconds are idle (L3)."""
 PERSONS_TRIES = 40
 """How often a person looks after what is parked before we say that nobody can help it."""
 
@@ -188,7 +188,8 @@ class World:
     def _next(self, member: Member, operation: str, line: Line | None) -> Fault | None:
         """The fault for a member's next operation, if one is due there."""
         member.operations.append(operation)
-        if len(member.operations) > ASKS_AT_ONCE + ASKS_A_SECOND * (self.seconds - member.born_at):
+        asks = ASKS_AT_ONCE * len(self.people.users) + ASKS_A_SECOND * (self.seconds - member.born_at)
+        if len(member.operations) > asks:
             self.complaints.append(f"L3: process {member.number} asks for {operation} again and again")
         if self._calm:
             return None

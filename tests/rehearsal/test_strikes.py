@@ -1,0 +1,62 @@
+"""A test's strikes and its cancel come to pass, or the test hears of it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from makegood.errors import PlanError
+from makegood.testing import FakeService, Performance, Strike, assert_settled, crash_after, lost_answer
+from makegood.testing.rehearsal.performance import TurnedClock
+from tests.rehearsal import plans, shops
+
+SHOP = shops.keyed(FakeService("hotels", keyed=True))
+
+
+def settle(*strikes: Strike, cancel_at: str = "") -> None:
+    with TurnedClock() as clock:
+        assert_settled(Performance(clock, SHOP.plan, *strikes, agents=[SHOP.agent], cancel_at=cancel_at))
+
+
+@pytest.mark.parametrize(
+    ("direct", "reason"),
+    [
+        (lambda: settle(crash_after("book_curier")), "crash after at book_curier.*its steps are: book, pay"),
+        (lambda: settle(cancel_at="charge_crad"), "cancel_at='charge_crad'.*its steps are: book, pay"),
+        (lambda: settle(crash_after("book", nth=0)), "counted from 1"),
+        (lambda: settle(crash_after("book"), lost_answer("book")), "two strikes.*nth=2"),
+    ],
+)
+def test_what_can_never_come_is_refused(direct: Callable[[], Any], reason: str) -> None:
+    with pytest.raises(PlanError, match=reason):
+        direct()
+
+
+def test_an_undo_that_there_is_not_cannot_be_struck() -> None:
+    with TurnedClock() as clock, pytest.raises(PlanError, match=r"undo of mail.*has no undo.*: one"):
+        Performance(clock, plans.pivoted, crash_after("mail", undo=True))
+
+
+@pytest.mark.parametrize(
+    ("strike", "told"),
+    [
+        (crash_after("book", nth=5), r"crash after at book \(call 5\): .*: book: 1, pay: 1"),
+        (lost_answer("book", undo=True), "times out, happened at undo of book: .*: book: 1, pay: 1"),
+    ],
+)
+def test_a_strike_that_did_not_come_is_told(strike: Strike, told: str) -> None:
+    with pytest.raises(AssertionError, match=told):
+        settle(strike)
+
+
+def test_a_cancel_that_did_not_come_is_told() -> None:
+    shop = shops.says(lambda: "", faulty=False)  # its answer lost, nobody knows, and pay is never called
+    with TurnedClock() as clock:
+        task = Performance(clock, shop.plan, lost_answer("book"), agents=[shop.agent], cancel_at="pay")
+        with pytest.raises(AssertionError, match="cancelled during pay: this never came"):
+            assert_settled(task)
+
+
+def test_strikes_that_come_are_no_news() -> None:
+    settle(crash_after("book"), lost_answer("book", nth=2))
+    settle(lost_answer("book", undo=True), cancel_at="pay")
