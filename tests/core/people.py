@@ -17,6 +17,8 @@ from makegood.testing.honesty import verdict_on
 from makegood.testing.observer import Run
 from tests.core.world import World
 
+A_MINUTE = 60_000
+
 
 def act(world: World) -> bool:
     """Somebody does something to some task; refusals are part of it."""
@@ -66,6 +68,7 @@ def see_to(world: World, run: Run) -> None:
     for _ in range(30):
         if run.head.state is not TaskState.FAILED:
             return
+        world.pass_time(A_MINUTE)
         for step in range(len(run.plan.steps)):
             ways = [
                 partial(resolve, world, run, step),

@@ -20,7 +20,19 @@ from makegood.core.events import (
 from makegood.core.record import Phase, TaskState
 from makegood.core.words import STANDING
 from makegood.errors import ActRefused
-from makegood.testing.shorthand import BARE, KEYED, PIVOT, PROBED, READS, TOMB, parallel, series, step
+from makegood.testing.shorthand import (
+    BARE,
+    FOR_A_MINUTE,
+    FOR_A_MINUTE_PROBE,
+    KEYED,
+    PIVOT,
+    PROBED,
+    READS,
+    TOMB,
+    parallel,
+    series,
+    step,
+)
 from tests.core.plans import LIFE
 from tests.core.scripts import SEVEN, Bench
 
@@ -423,3 +435,31 @@ def test_a_tombstone_is_no_reason_to_resolve() -> None:
 
 def test_there_are_words_for_every_phase() -> None:
     assert set(STANDING) == set(Phase)
+
+
+def undo_refused(*given: dict[str, Any]) -> Bench:
+    """The undo of a step in doubt is refused: its person stands before it."""
+    bench = Bench(step("a", *given)).call("a")
+    bench.tell(CANCEL)
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out()
+    if bench.phase("a") is Phase.PROBE_PLANNED:
+        bench.probed("a", Answer.CANNOT_TELL).probed("a", Answer.CANNOT_TELL)
+    return bench.ends("a", Reply.REFUSED).wait_out()
+
+
+def test_a_blind_undo_is_not_repeated_once_the_key_it_finds_its_effect_by_is_forgotten() -> None:
+    """It would find nothing, and pass for undone."""
+    refused(undo_refused(FOR_A_MINUTE).wait(60_000), RETRY, "no step of it waits for another try")
+    refused(undo_refused(FOR_A_MINUTE).wait(60_000), RetryAsked(0, "ann"), "may have forgotten the key")
+    asked = undo_refused(FOR_A_MINUTE_PROBE).wait(60_000)
+    asked.tell(RETRY)
+    assert asked.done("a").phase("a") is Phase.CHECK_PLANNED
+
+
+def test_the_key_that_a_repeated_blind_undo_finds_its_effect_by_can_be_forgotten_before_it_is_made() -> None:
+    bench = undo_refused(FOR_A_MINUTE)
+    bench.tell(RETRY)
+    bench.wait(60_000).look()
+    assert bench.phase("a") is Phase.UNDO_STUCK

@@ -490,3 +490,144 @@ def test_a_parked_task_stays_with_its_person_and_goes_on_with_what_surfaced() ->
     assert (bench.phase("a"), bench.state) == (Phase.DONE, TaskState.FAILED)
     bench.tell(ResolveAsked(1, Verdict.KEPT, "ann"))
     assert bench.done("a").state is TaskState.COMPENSATED
+
+
+def test_a_refused_step_is_asked_about_when_its_first_call_was_cut_off_late() -> None:
+    """The probe found nothing, the second attempt was refused; the first may have come after both."""
+    for reply, phase in ((Reply.REFUSED, Phase.REFUSED), (Reply.UNRESOLVED, Phase.UNRESOLVED)):
+        bench = Bench(step("a", PROBED)).ends("a", Reply.UNKNOWN).wait_out().probed("a", Answer.ABSENT)
+        bench.ends("a", reply)
+        assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATED, phase)
+        bench.late("a", 1, Reply.UNKNOWN)
+        assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATING, Phase.CHECK_PLANNED)
+        assert bench.due == SETTLE
+
+
+def test_a_skipped_step_is_asked_about_when_its_call_was_cut_off_late() -> None:
+    bench = Bench(series(step("a", PROBED), step("b", KEYED))).ends("a", Reply.UNKNOWN).wait_out()
+    bench.probed("a", Answer.ABSENT)
+    bench.tell(SkipAsked(0, "ann"))
+    bench.tell(CANCEL)
+    bench.late("a", 1, Reply.UNKNOWN)
+    assert (bench.phase("a"), bench.state) == (Phase.CHECK_PLANNED, TaskState.COMPENSATING)
+
+
+def test_a_pivot_held_absent_is_a_person_s_when_its_call_was_cut_off_late() -> None:
+    bench = Bench(step("p", PROBED, PIVOT)).call("p")
+    bench.tell(CANCEL)
+    bench.report("p", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out().probed("p", Answer.ABSENT)
+    assert (bench.state, bench.phase("p")) == (TaskState.COMPENSATED, Phase.ABSENT)
+    bench.late("p", 1, Reply.UNKNOWN)
+    assert (bench.state, bench.phase("p"), bench.due) == (TaskState.COMPENSATING, Phase.DOUBT, SETTLE)
+    assert bench.wait_out().state is TaskState.FAILED
+    bench.tell(ResolveAsked(0, Verdict.ABSENT, "ann"))
+    bench.look()
+    assert bench.state is TaskState.COMPENSATED
+
+
+def blind_undo(*given: dict[str, Any]) -> Bench:
+    """Its undo runs, and nobody knows whether there is anything to undo."""
+    bench = Bench(step("a", *given)).call("a")
+    bench.tell(CANCEL)
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out()
+    if bench.phase("a") is Phase.PROBE_PLANNED:
+        bench.probed("a", Answer.CANNOT_TELL).probed("a", Answer.CANNOT_TELL)
+    return bench.call("a")
+
+
+def test_an_undo_that_a_late_call_may_have_overtaken_is_not_the_last_look() -> None:
+    again = blind_undo(KEYED)
+    again.late("a", 1, Reply.UNKNOWN)
+    again.report("a", Reply.DONE)
+    assert (again.phase("a"), again.due) == (Phase.UNDO_PLANNED, SETTLE)
+    assert again.call("a").opened("a").key == "t-a-undo~2"
+    asked = blind_undo(KEYED_PROBE)
+    asked.late("a", 1, Reply.UNKNOWN)
+    asked.report("a", Reply.DONE)
+    assert (asked.phase("a"), asked.due) == (Phase.CHECK_PLANNED, SETTLE)
+    for bench in (again, asked.call("a")):
+        if bench is again:
+            bench.report("a", Reply.DONE)
+        else:
+            bench.answer("a", Answer.ABSENT)
+        assert (bench.phase("a"), bench.state) == (Phase.UNDONE_BLIND, TaskState.COMPENSATED)
+
+
+def test_a_second_call_cut_off_late_puts_the_look_off() -> None:
+    for bench in (held_absent(), undone_blind(KEYED)):
+        bench.late("a", 1, Reply.UNKNOWN)
+        bench.wait(SETTLE).call("a").late("a", 1, Reply.UNKNOWN)
+        if bench.phase("a") is Phase.CHECK_CALLED:
+            bench.answer("a", Answer.ABSENT)
+        else:
+            bench.report("a", Reply.DONE)
+        assert (bench.state, bench.due) == (TaskState.COMPENSATING, SETTLE)
+
+
+def test_a_retry_does_not_make_the_early_look_the_last() -> None:
+    for bench in (held_absent(), undone_blind(KEYED)):
+        bench.late("a", 1, Reply.UNKNOWN)
+        bench.tell(RetryAsked(0, "ann"))
+        assert bench.due == 0
+        if bench.phase("a") is Phase.CHECK_PLANNED:
+            bench.call("a").answer("a", Answer.ABSENT)
+        else:
+            bench.done("a")
+        assert (bench.state, bench.due) == (TaskState.COMPENSATING, SETTLE)
+
+
+def test_a_wait_out_begins_again_with_a_call_cut_off_late() -> None:
+    bench = Bench(step("a", PROBED)).ends("a", Reply.TRANSIENT).ends("a", Reply.UNKNOWN)
+    assert bench.phase("a") is Phase.WAIT_OUT
+    due = bench.due or 0
+    bench.wait(due - 1).late("a", 1, Reply.UNKNOWN)
+    assert bench.due == SETTLE
+
+
+def test_a_probe_asked_before_a_late_call_can_have_landed_is_asked_again() -> None:
+    for cancelled in (False, True):
+        bench = Bench(step("a", PROBED)).ends("a", Reply.UNKNOWN).wait_out().call("a")
+        if cancelled:
+            bench.tell(CANCEL)
+        bench.late("a", 1, Reply.UNKNOWN)
+        bench.answer("a", Answer.ABSENT)
+        assert (bench.phase("a"), bench.due) == (Phase.PROBE_PLANNED, SETTLE)
+        bench.probed("a", Answer.ABSENT)
+        assert bench.phase("a") is (Phase.ABSENT if cancelled else Phase.PLANNED)
+
+
+def test_no_second_call_is_made_while_the_first_may_have_been_sent_late() -> None:
+    """Held absent and to be called again, at a service without keys: both would book."""
+    bench = Bench(step("a", PROBED)).ends("a", Reply.UNKNOWN).wait_out().probed("a", Answer.ABSENT)
+    assert bench.phase("a") is Phase.PLANNED
+    bench.late("a", 1, Reply.UNKNOWN)
+    assert (bench.phase("a"), bench.due) == (Phase.WAIT_OUT, SETTLE)
+    assert bench.wait_out().probed("a", Answer.ABSENT).done("a").state is TaskState.COMPLETED
+
+
+def test_a_person_s_absent_waits_for_a_call_that_was_cut_off_late() -> None:
+    bench = Bench(step("a", BARE)).ends("a", Reply.UNKNOWN).wait_out()
+    assert bench.state is TaskState.FAILED
+    bench.late("a", 1, Reply.UNKNOWN)
+    with pytest.raises(ActRefused, match="its last call may still be on its way until"):
+        bench.tell(ResolveAsked(0, Verdict.ABSENT, "ann"))
+    bench.wait(SETTLE).tell(ResolveAsked(0, Verdict.ABSENT, "ann"))
+    assert bench.phase("a") is not Phase.DOUBT
+
+
+def test_a_tombstone_of_one_round_does_not_cover_a_call_of_another() -> None:
+    """Its key was forgotten, its probe found nothing; the second round had a key of its own."""
+    for reply in (Reply.DONE, Reply.UNKNOWN):
+        bench = Bench(step("a", {"class": {"keyed": 60, "tombstone": True}}, PROBED)).call("a")
+        bench.wait(60_000).look()
+        bench.wait_out().probed("a", Answer.ABSENT).call("a")
+        bench.tell(CANCEL)
+        bench.report("a", Reply.UNKNOWN)
+        bench.look()
+        assert bench.done("a").phase("a") is Phase.UNDONE_BLIND
+        bench.late("a", 1, reply)
+        assert (bench.phase("a"), bench.state) == (Phase.CHECK_PLANNED, TaskState.COMPENSATING)

@@ -25,7 +25,7 @@ from makegood.core.record import (
     Phase,
     TaskState,
 )
-from makegood.core.reports import done, undone
+from makegood.core.settling import done, undone
 from makegood.core.words import STANDING, moment
 from makegood.errors import ActRefused
 
@@ -137,6 +137,8 @@ def _why_not_retried(draft: Draft, step: int) -> str:
             return _still_flying("last call", opened.due, draft.now)
         if plan.pivot and not draft.forward:
             return "it is the pivot and the task turned; resolve it instead, as kept or absent"
+        if doubt.key_died(Phase.UNDO_PLANNED, opened, draft.now) and not plan.probe:
+            return "its service may have forgotten the key that its undo would find it by; resolve it instead"
         again = doubt.keyed(plan, opened, draft.now) and (draft.forward or phase != Phase.DOUBT)
         safe = not opened.doubt or plan.probe or again
         return "" if safe else "it may have happened and the service cannot be asked; resolve it instead"
@@ -179,8 +181,9 @@ def _resolve_doubt(draft: Draft, event: ResolveAsked) -> None:
         _require_result(draft, event)
         done(draft, event.step)
         return
-    until = draft.head.open[event.step].due
-    if until > 0:
+    opened = draft.head.open[event.step]
+    until = max(opened.due, opened.late)
+    if opened.due > 0 or opened.late > draft.now:
         raise ActRefused(f"{where}: {_still_flying('last call', until, draft.now)}")
     if event.verdict is Verdict.ABSENT:
         opened = draft.move(event.step, Phase.REPORTED, draft.now)
@@ -203,7 +206,7 @@ def _resolve_undo(draft: Draft, event: ResolveAsked) -> None:
         raise ActRefused(f"{where}: {_still_flying('undo', until, draft.now)}")
     match event.verdict:
         case Verdict.UNDONE | Verdict.ABSENT:
-            undone(draft, event.step)
+            undone(draft, event.step, draft.now)
         case Verdict.KEPT:
             draft.move(event.step, Phase.KEPT)
         case Verdict.LEFT if draft.phase(event.step) == Phase.UNDO_STUCK:

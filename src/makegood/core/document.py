@@ -11,8 +11,11 @@ from typing import Any
 
 import msgspec
 
+from makegood.core.doubled import doubled_key
 from makegood.errors import PlanError
 
+DOCUMENT_MAX = 1024 * 1024
+"""The most bytes a plan document may take, as it is given and as it is stored."""
 STEPS_MAX = 1_000
 NESTING_MAX = 64
 """How deep groups may lie in groups, and values in a template."""
@@ -124,10 +127,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_document(source: bytes | str | Mapping[str, Any]) -> Document:
     """Read and check a plan document; raises PlanError naming the place and the way out."""
-    try:
-        raw = msgspec.json.decode(source) if isinstance(source, bytes | str) else dict(source)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise PlanError(f"plan document: not JSON: {error}") from None
+    raw = _decoded(source)
     if not isinstance(raw, dict):
         raise PlanError("plan document: expected an object with 'plan' and 'body'")
     _only_keys(raw, {"format", "plan", "input", "body", "output"}, "plan document")
@@ -149,10 +149,6 @@ def read_document(source: bytes | str | Mapping[str, Any]) -> Document:
         output=raw.get("output"),
     )
     check_document(document)
-    try:
-        document.canonical()
-    except (TypeError, ValueError, RecursionError) as error:  # what came from Python may hold anything
-        raise PlanError(f"plan document: not JSON: {error}") from None
     return document
 
 
@@ -187,6 +183,20 @@ def _plain(node: Node) -> Any:
             return {"series": [_plain(part) for part in node.series]}
         case ParallelNode():
             return {"parallel": [_plain(part) for part in node.parallel]}
+
+
+def _decoded(source: bytes | str | Mapping[str, Any]) -> Any:
+    try:
+        if not isinstance(source, bytes | str):
+            return dict(source)
+        _check_size(len(source), "plan document")
+        raw = msgspec.json.decode(source)
+        doubled = doubled_key(source)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PlanError(f"plan document: not JSON: {error}") from None
+    if doubled:
+        raise PlanError(f"plan document: {doubled}")
+    return raw
 
 
 def _only_keys(raw: Mapping[str, Any], known: set[str], where: str) -> None:
@@ -235,6 +245,19 @@ def check_document(document: Document) -> None:
     for name, _ in references(document.output):
         if name != "input" and name not in seen:
             raise PlanError(f"plan {document.plan}: output refers to {name!r}, which is no step of the plan")
+    try:
+        stored = document.canonical()
+    except (TypeError, ValueError, RecursionError) as error:  # what came from Python may hold anything
+        raise PlanError(f"plan document: not JSON: {error}") from None
+    _check_size(len(stored), f"plan {document.plan}")
+
+
+def _check_size(size: int, where: str) -> None:
+    if size > DOCUMENT_MAX:
+        raise PlanError(
+            f"{where}: the document has {size:,} bytes; it may have {DOCUMENT_MAX:,}: give large values in "
+            "the task's input, or make several plans of it"
+        )
 
 
 def _check_step(plan: str, step: StepNode, seen: set[str]) -> None:

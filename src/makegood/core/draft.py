@@ -106,7 +106,9 @@ class Draft:
             opened.attempt = 0  # a doubled report of the undo before must not answer for this one
         else:
             self.head.rounds = numbers
-        opened.key, opened.first_at, opened.key_until, opened.landing = "", 0, 0, 0
+        opened.key, opened.first_at, opened.landing = "", 0, 0
+        if opened.fate != Phase.UNKNOWN or self.step(step).probe:
+            opened.key_until = 0  # else the do's: that key is all that this undo finds its effect by
         opened.doubt = opened.unkeyed = opened.surfaced = False
 
     def offer(self, step: int) -> None:

@@ -218,7 +218,7 @@ def _plan_undo(draft: Draft, step: int, fate: int) -> None:
     known = draft.head.open.get(step, Open())
     opened = draft.move(step, Phase.UNDO_PLANNED, draft.now)
     fresh = Open(since=opened.since, due=opened.due, fate=fate)
-    fresh.landing, fresh.key_until = known.landing, known.key_until
+    fresh.landing, fresh.late, fresh.key_until = known.landing, known.late, known.key_until
     draft.head.open[step] = fresh
 
 

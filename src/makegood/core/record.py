@@ -169,7 +169,8 @@ class Open(msgspec.Struct, array_like=True):
     that counts on the round's key, where the service forgets keys;
     `doubt`: a call of this lane may have had an effect that nobody heard of; `unkeyed`: one ran without its
     key; `fate`: (undo lane) how the forward lane ended; `surfaced`: late evidence came that the effect was
-    live; `error` what the last call said, cut short.
+    live; `error` what the last call said, cut short; `late` until when a call that had outlived its bound may
+    still have reached the service: what the service said before is not the last word.
     """
 
     since: Millis = 0
@@ -192,6 +193,7 @@ class Open(msgspec.Struct, array_like=True):
     surfaced: bool = False
     error: str = ""
     key_until: Millis = 0
+    late: Millis = 0
 
 
 class Head(msgspec.Struct, array_like=True):

@@ -265,7 +265,9 @@ def _asks_a_person(run: Run, step: StepPlan, may_refuse: bool) -> bool:
         case Phase.DOUBT:
             out_of_tries = opened is not None and opened.retries + 1 >= step.retry.attempts
             no_way_back = head.pivoted or step.pivot
-            return blind or asked_in_vain or unkeyed or (no_way_back and (out_of_tries or may_refuse))
+            cut_off_late = step.pivot and opened is not None and opened.late > 0
+            in_vain = no_way_back and (out_of_tries or may_refuse or cut_off_late)
+            return blind or asked_in_vain or unkeyed or in_vain
         case Phase.UNDO_STUCK:
             out_of_time = step.undo_retry.within < FOR_EVER
             return blind or asked_in_vain or unkeyed or out_of_time or service.refuses_undo

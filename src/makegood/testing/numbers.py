@@ -81,7 +81,10 @@ class Numbers:
         self.accepted.add(fact.attempt)
         if isinstance(fact, Probed) and fact.answer in (Answer.ABSENT, Answer.THERE):
             self.over.add((fact.step, Kind.UNDO if fact.answer is Answer.THERE else Kind.DO))
-        elif isinstance(fact, Reported) and fact.reply is Reply.REFUSED:
+        elif isinstance(fact, Reported) and (
+            fact.reply is Reply.REFUSED
+            or (fact.kind is Kind.UNDO and fact.reply in (Reply.DONE, Reply.SPOILED))
+        ):
             self.over.add((fact.step, fact.kind))
 
     def _moved(self, step: int, phase: Phase) -> None:
