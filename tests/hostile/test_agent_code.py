@@ -23,6 +23,16 @@ class Base(BaseException):
     """No Exception."""
 
 
+class Mute(Exception):
+    """Says nothing of itself, and raises something else instead."""
+
+    def __init__(self, instead: BaseException) -> None:
+        self.instead = instead
+
+    def __str__(self) -> str:
+        raise self.instead
+
+
 def raising(error: BaseException) -> Callable[[], Any]:
     def call() -> Any:
         raise error
@@ -97,6 +107,10 @@ RAISED: dict[str, tuple[Callable[[], Any], str]] = {
     "StopAsyncIteration": (raising(StopAsyncIteration()), "StopAsyncIteration"),
     "MemoryError": (raising(MemoryError()), "MemoryError"),
     "a group": (raising(BaseExceptionGroup("many", [Base()])), "many (1 sub-exception)"),
+    "mute": (raising(Mute(ValueError())), "Mute"),
+    "mute with Base": (raising(Mute(Base())), "Mute"),
+    "mute with KeyboardInterrupt": (raising(Mute(KeyboardInterrupt())), "Mute"),
+    "mute with SystemExit": (raising(Mute(SystemExit(3))), "Mute"),
     "recursion": (deeper, "RecursionError"),
 }
 ALL = RETURNS | {name: act for name, (act, _) in (SPOILED | RAISED).items()}

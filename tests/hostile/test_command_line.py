@@ -42,6 +42,7 @@ FILES: dict[str, bytes] = {
     "large.json": b'"' + b"x" * 50_000_000 + b'"',
     "larger-than-a-payload.json": b'"' + b"x" * 2_000_000 + b'"',
     "bom.json": b'\xef\xbb\xbf{"who":"ann"}',
+    "twice.json": b'{"who": "ann", "who": "bob"}',
     "nul.json": b'{"who":"ann"}\0',
     "utf16.json": '{"who":"ann"}'.encode("utf-16"),
     "empty.json": b"",
@@ -171,6 +172,26 @@ def test_inputs(place: Path, capsys: pytest.CaptureFixture[str], given: str) -> 
         assert refused(capsys, "skip", "t", "reserve_car", "--result", given)[0] in (1, 2)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('{"who":"ann","who":"bob"}', "the key 'who' stands twice; keep one of them"),
+        ('{"who":[1,{"a":{"b":1,"b":1}}]}', "the key 'b' stands twice in who[1].a; keep one of them"),
+        ("@twice.json", "the key 'who' stands twice; keep one of them"),
+    ],
+)
+def test_a_key_that_stands_twice(
+    place: Path, capsys: pytest.CaptureFixture[str], given: str, said: str
+) -> None:
+    assert refused(capsys, *SUBMIT, "--", given) == (2, f"error: INPUT: {said}\n")
+    assert refused(capsys, "rehearse", "app.py:book_trip", "--input", given) == (
+        2,
+        f"error: --input: {said}\n",
+    )
+    skip = refused(capsys, "skip", "t", "reserve_car", "--result", given)
+    assert skip == (2, f"error: --result: {said}\n")
+
+
 @pytest.mark.parametrize("name", ["large", "larger-than-a-payload", "deep"])
 def test_a_result_given_by_hand_is_as_small_as_any(
     place: Path, capsys: pytest.CaptureFixture[str], name: str
@@ -267,6 +288,10 @@ def test_stores(place: Path, capsys: pytest.CaptureFixture[str], url: str) -> No
 def test_names_that_no_file_has(place: Path, capsys: pytest.CaptureFixture[str], url: str) -> None:
     for command in (["list"], ["show", "t"], ["cancel", "t"], ["audit"]):
         assert "there is no store" in refused(capsys, *command, "--store", url)[1]
+    for new in (["up", "app.py"], [*SUBMIT, '{"who":"ann"}']):
+        code, said = refused(capsys, *new, "--store", url)
+        assert code == 1
+        assert said.endswith("; name another file\n")
 
 
 NUMBERS = ["", "-1", "-inf", "abc", "\0", "0x10", "1,5", "1e"]

@@ -3,13 +3,15 @@
 import json
 from copy import deepcopy
 from random import Random
+from time import process_time
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from makegood.core.document import read_document
+from makegood import Agent, plan, step
+from makegood.core.document import DOCUMENT_MAX, read_document
 from makegood.core.plan import compile_plan
 from makegood.errors import PlanError
 from tests.hostile.scale import JSON, examples, mutated, nested
@@ -114,12 +116,43 @@ def test_bytes_are_damaged(chance: Random) -> None:
 def test_as_many_steps_as_may_be_and_no_more(kind: str) -> None:
     assert read(steps(1_000, kind)) == ""
     assert "at most 1000" in read(steps(1_001, kind))
-    assert "at most 1000" in read(json.dumps(steps(100_000, kind)))
+    assert "at most 1000" in read(json.dumps(steps(10_000, kind)))
+
+
+def sized(size: int) -> dict[str, Any]:
+    """A plan of so many bytes as it is stored."""
+    made = plan_of({**STEP, "args": {"a": ""}})
+    made["body"]["args"]["a"] = "x" * (size - len(read_document(made).canonical()))
+    return made
+
+
+def test_as_large_as_may_be_and_no_larger() -> None:
+    assert read(sized(DOCUMENT_MAX)) == ""
+    assert read(read_document(sized(DOCUMENT_MAX)).canonical()) == ""
+    words = f"plan p: the document has {DOCUMENT_MAX + 1:,} bytes; it may have {DOCUMENT_MAX:,}: give large"
+    assert words in read(sized(DOCUMENT_MAX + 1))
+    assert words in read(json.dumps(sized(DOCUMENT_MAX + 1)))  # small enough without its defaults
+    padding = " " * DOCUMENT_MAX
+    for source in (json.dumps(FULL) + padding, b"[" * 10**8, "\ud800" + padding):
+        assert "plan document: the document has 1" in read(source)
+
+
+def test_a_recorded_plan_is_as_small_as_any() -> None:
+    shop = Agent("shop")
+
+    @shop.action(undo=None)
+    def book(what: str) -> None: ...
+
+    with pytest.raises(PlanError, match=r"plan large: the document has .* bytes; it may have 1,048,576"):
+
+        @plan
+        def large() -> None:
+            step(book, "x" * (DOCUMENT_MAX - 100))
 
 
 def test_as_deep_as_may_be_and_no_deeper() -> None:
     assert read(groups(64)) == ""
-    for depth in (65, 400, 10_000, 1_000_000):
+    for depth in (65, 400, 10_000, 70_000):
         assert "nested" in read(groups(depth)) or "recursion" in read(groups(depth))
     assert read(plan_of({**STEP, "args": {"a": nested(60)}})) == ""
     for depth in (65, 10_000):
@@ -180,8 +213,32 @@ REFUSED: dict[str, tuple[bytes | str | dict[str, Any], str]] = {
     "an object of Python": (plan_of({**STEP, "args": {"a": object()}}), "not JSON"),
     "an index that is true": (plan_of(STEP, output={"$ref": "book", "path": [True]}), "a reference is"),
     "no list": (plan_of({"series": {}}), "expected a list"),
+    "a key twice": (
+        '{"plan":"p","plan":"q","body":{"series":[]}}',
+        "plan document: the key 'plan' stands twice; keep one of them",
+    ),
+    "a key twice, once escaped": (
+        text(agent='"b","ag\\u0065nt":"x"'),
+        "the key 'agent' stands twice in body;",
+    ),
+    "a key twice in a step": (
+        '{"plan":"p","body":{"series":[{"step":"a","undo":null},{"retry":{"attempts":1,"cap":9,"attempts":9}}]}}',
+        "the key 'attempts' stands twice in body.series[1].retry; keep",
+    ),
+    "a key twice in a literal": (text(args='{"x":{"$lit":[[{"":1,"":1}]]}}'), "in body.args.x.$lit[0][0];"),
+    "a key twice under a key twice": (text(args='{"x":{"a":1,"a":1},"x":1}'), "the key 'x' stands twice"),
     "a format to come": (plan_of(STEP, format=2), "this version reads format 1"),
 }
+
+
+def test_a_key_twice_is_found_in_no_time_however_it_is_hidden() -> None:
+    many = ",".join(f'"k{n}":[]' for n in range(60_000))
+    deep = f'{{"{"x" * 500}":' * 500 + "[" + "[]," * 200_000 + '{"a":1,"a":2}]' + "}" * 500
+    before = process_time()
+    assert "the key 'k59999' stands twice in args.a" in read(f'{{"args":{{"a":{{{many},"k59999":1}}}}}}')
+    assert "the key 'a' stands twice in x" in (said := read(deep))
+    assert len(said) < 500
+    assert process_time() - before < 10
 
 
 @pytest.mark.parametrize("case", READ)

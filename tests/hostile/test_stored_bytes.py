@@ -18,6 +18,7 @@ from makegood import Agent, Makegood, Refused, Retry, Unknown, plan, step
 from makegood.cli.main import main
 from makegood.cli.watch import _Changes as Changes
 from makegood.errors import StoreError
+from makegood.store.sqlite import MARK_MAX
 from tests.hostile.scale import TIMES, mutated
 
 shop = Agent("shop", timeout=2, settle=0.1, retry=Retry(attempts=1))
@@ -234,6 +235,84 @@ def test_watching_all_tasks_goes_on_beside_a_damaged_one(place: Place) -> None:
     rows = {name: changed for changed, name, *_ in asyncio.run(watch())}
     assert rows["new"] == ""
     assert rows["waiting"]
+
+
+# --- the clock, and who lives
+
+CLOCKS = {
+    "no row": ("DELETE FROM clock", "is not there"),
+    "the largest number": (f"UPDATE clock SET at = {2**63 - 1}", f"says {2**63 - 1}, which is no time"),
+    "the year 10000": ("UPDATE clock SET at = 253402300800000", "says 253402300800000, which is no time"),
+}
+COMMANDS = (["list"], ["show", "completed"], ["why", "new"], ["history", "new"], ["audit"], ["cancel", "new"])
+
+
+@pytest.mark.parametrize("case", CLOCKS)
+def test_a_damaged_clock_is_named_and_its_way_out_works(place: Place, case: str) -> None:
+    query, said = CLOCKS[case]
+    with place.renew() as db:
+        db.execute(query)
+    err = ""
+    for command in COMMANDS:
+        code, out, err = place.run(*command)
+        assert (code, out) == (1, ""), (command, err)
+        assert f"{place.path} is damaged: row 1 of its table clock {said}; restore a backup" in err
+    with pytest.raises(StoreError, match="row 1 of its table clock"):
+        asyncio.run(place.goes_on())
+
+    _, _, way_out = err.rpartition(f"sqlite3 {place.path} ")
+    with db:
+        db.execute(way_out.strip().strip("'"))
+    db.close()
+    assert place.run("audit")[0] == 0
+    asyncio.run(place.goes_on())
+
+
+def test_a_clock_that_is_damaged_under_a_running_engine_is_named_and_can_be_mended(place: Place) -> None:
+    async def scenario(db: apsw.Connection) -> None:
+        async with Makegood(place.url, agents=[shop]) as makegood:
+            db.execute("DELETE FROM clock")
+            with pytest.raises(StoreError, match="row 1 of its table clock is not there"):
+                await makegood.submit(sale, "pen", task_id="lost")
+            db.execute("REPLACE INTO clock VALUES (1, 0)")
+            assert await (await makegood.submit(sale, "pen", task_id="kept")).result(10) == "pen"
+
+    db = place.renew()
+    asyncio.run(scenario(db))
+    db.close()
+
+
+@pytest.mark.parametrize("at", [-(2**63), -1, MARK_MAX - 3_600_000])
+def test_an_odd_clock_still_goes(place: Place, at: int) -> None:
+    with place.renew() as db:
+        db.execute("UPDATE clock SET at = ?", (at,))
+    db.close()
+    for command in COMMANDS:
+        assert place.run(*command)[0] == 0, command
+
+
+MEMBERS = [
+    b"",
+    b"{}",
+    b"\xff",
+    b"[" * 100_000,
+    b'{"member_id":"m","roles":["agent"],"actions":{"a":5}}',
+    b'{"member_id":"m","roles":[],"actions":{},"x":' + b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("raw", MEMBERS)
+def test_a_damaged_member_is_passed_over_and_named(
+    place: Place, caplog: pytest.LogCaptureFixture, raw: bytes
+) -> None:
+    with place.renew() as db:
+        db.execute("INSERT INTO members VALUES ('odd', ?, ?)", (2**62, raw))
+    db.close()
+    for command in (*COMMANDS, ["list", "--json"]):
+        caplog.clear()
+        assert place.run(*command)[0] == 0, command
+        assert ("member 'odd' is passed over, its row is damaged" in caplog.text) == (command[0] == "why")
+    asyncio.run(place.goes_on())
 
 
 # --- the whole file

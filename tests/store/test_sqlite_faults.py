@@ -4,7 +4,7 @@ import asyncio
 import errno
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -164,6 +164,36 @@ def test_a_disk_that_fails_before_commit_leaves_no_doubt(path: Path, code: int) 
     asyncio.run(scenario())
 
 
+def test_a_disk_that_was_full_gets_back_what_the_log_took(path: Path) -> None:
+    def log_pages() -> int:
+        return path.with_name("tasks.db-wal").stat().st_size // 4096
+
+    async def scenario() -> None:
+        async with opened(path) as store:
+            for version in range(100):
+                await store.commit([change(base=version)])
+            assert log_pages() > 200
+            for _ in range(2):
+                with broken_disk(errno.ENOSPC), pytest.raises(StoreUnavailable, match="make room"):
+                    await store.commit([change("lost")])
+                assert log_pages() > 200
+
+            reader = apsw.Connection(str(path))
+            reader.execute("BEGIN").execute("SELECT * FROM tasks").fetchall()
+            assert list(await store.commit([change("beside a reader")])) == [COMMITTED]
+            assert log_pages() > 200
+            reader.execute("COMMIT")
+            await assert_works_on(store)
+            assert log_pages() < 20
+            [task] = await store.load(["task"])
+            assert task is not None
+            assert task.version == 100
+            await assert_nothing_of_it_in(path, "lost")
+            reader.close()
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_file_that_was_deleted_is_not_written_on(path: Path, run: Run, replaced: bool) -> None:
     store, other = SqliteStore(path), SqliteStore(path)
@@ -186,6 +216,45 @@ def test_a_damaged_file_is_named(path: Path, run: Run) -> None:
     path.write_bytes(whole[:4096] + b"\xee" * (len(whole) - 4096))
     with pytest.raises(StoreUnavailable, match=r"tasks\.db: .*malformed.*restore a backup"):
         run(store.open())
+
+
+def replace_by_another_database(path: Path) -> None:
+    other = apsw.Connection(str(path.with_name("other.db")))
+    other.execute("CREATE TABLE diary (entry TEXT)")
+    other.close()
+    with apsw.Connection(str(path)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    path.write_bytes(path.with_name("other.db").read_bytes())
+
+
+def drop_the_clock(path: Path) -> None:
+    with apsw.Connection(str(path)) as db:
+        db.execute("DROP TABLE clock")
+    db.close()
+
+
+@pytest.mark.parametrize("harm", [replace_by_another_database, drop_the_clock])
+def test_tables_that_went_under_an_open_store_are_named_with_the_way_out(
+    path: Path, run: Run, harm: Callable[[Path], None]
+) -> None:
+    store = SqliteStore(path)
+    run(store.open())
+    run(store.commit([change()]))
+    harm(path)
+    words = (
+        r"tasks\.db: no such table: clock; its tables were .*; end every process on it and restore a backup$"
+    )
+    for verb in (
+        store.now(),
+        store.load(["task"]),
+        store.history("task"),
+        store.members(),
+        store.commit([change("t")]),
+    ):
+        with pytest.raises(StoreUnavailable, match=words):
+            run(verb)
+    run(store.close())
 
 
 # Forks

@@ -17,6 +17,7 @@ import pytest
 
 from makegood.errors import SchemaMismatch, StoreUnavailable
 from makegood.store.migrations import Migration, load_migrations
+from makegood.store.paths import NAME_BYTES_MAX, PATH_BYTES_MAX
 from makegood.store.sqlite import SqliteStore
 from makegood.store.sqlite_file import SQL, SqliteFile, refuse_library
 from makegood.testing.conformance import change, in_threads
@@ -111,8 +112,43 @@ def test_the_folder_must_be_there(path: Path) -> None:
 
 def test_a_file_is_no_folder(path: Path) -> None:
     path.touch()
-    with pytest.raises(StoreUnavailable, match=r"x\.db: there is no folder .*tasks\.db"):
-        asyncio.run(use(path / "x.db"))
+    for below in (path / "x.db", path / "none" / "x.db"):
+        with pytest.raises(StoreUnavailable, match=rf"x\.db: {path} is a file, not a folder; name another"):
+            asyncio.run(use(below))
+
+
+def test_a_pipe_is_no_file(path: Path) -> None:
+    os.mkfifo(path)
+    for special in (path, "/dev/null"):
+        with pytest.raises(StoreUnavailable, match=f"^{special}: this is no plain file; name another one$"):
+            asyncio.run(use(Path(special)))
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "words"),
+    [
+        ("x\ud800.db", r"'{}/x\\ud800\.db'", "its name is not valid Unicode"),
+        ("x\udcff.db", r"'{}/x\\udcff\.db'", "its name is not valid Unicode"),
+        ("x\0.db", r"'{}/x\\x00\.db'", "a file's name cannot hold a NUL character"),
+        ("x" * 248, "{}/x{{248}}", "the path is too long: a name may have 247 bytes, and 504"),
+        ("é" * 124, "{}/é{{124}}", "the path is too long"),
+        ("folder/" * 80 + "x.db", r"{}/folder/[folder/]+\.\.\.", "the path is too long"),
+        ("x" * 100_000, r"{}/x+\.\.\.", "the path is too long"),
+    ],
+    ids=lambda text: ascii(text)[:20],
+)
+def test_a_name_that_no_file_can_have(tmp_path: Path, name: str, named: str, words: str) -> None:
+    with pytest.raises(StoreUnavailable, match=f"^{named.format(tmp_path)}: {words}.*; name another file$"):
+        asyncio.run(use(tmp_path / name))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_longest_names_are_opened(tmp_path: Path) -> None:
+    asyncio.run(use(tmp_path / ("x" * NAME_BYTES_MAX)))
+    folder = tmp_path / ("a" * 200) / "b"
+    folder.mkdir(parents=True)
+    left = PATH_BYTES_MAX - len(str(folder)) - len("/")
+    asyncio.run(use(folder / ("x" * min(left, NAME_BYTES_MAX))))
 
 
 # What may not be written

@@ -119,7 +119,7 @@ def _text(error: BaseException) -> str:
     name = type(error).__name__
     try:
         text = plain(str(error))
-    except Exception:  # the user's own exception, which cannot even say what it is
+    except BaseException:  # the user's own, which cannot say what it is; not even SystemExit is meant for us
         return name
     if isinstance(error, CallOutcome):
         return text or name

@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from makegood.core.doubled import doubled_key
 from makegood.errors import PayloadError
 from makegood.payload import PAYLOAD_MAX
 
@@ -14,13 +15,16 @@ READ_MAX = 16 * PAYLOAD_MAX
 
 
 def read_json(source: str, what: str) -> bytes:
-    """The JSON that is meant. Raises PayloadError when it cannot be read or is none."""
+    """The JSON that is meant. Raises PayloadError when it cannot be read, is none, or holds a key twice."""
     try:
         raw = _read(source, what)
         msgspec.json.decode(raw)
+        doubled = doubled_key(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         hint = "" if source[:1] in "@-" else "; in a shell, put it in single quotes"
         raise PayloadError(f"{what}: {error}{hint}") from None
+    if doubled:
+        raise PayloadError(f"{what}: {doubled}")
     return raw
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from makegood.clock import Clock, SystemClock
 from makegood.core.plan import Millis
+from makegood.errors import StoreUnavailable
 from makegood.store.checks import place_in_search, refusal, refuse_doubles, too_large
 from makegood.store.migrations import load_migrations
 from makegood.store.protocol import (
@@ -37,6 +38,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Work = Callable[[apsw.Connection, Millis], T]
+
+MARK_MAX: Millis = 200_000_000_000_000
+"""The latest store time that is believed (the year 8307): whatever is waited for then still has a date."""
 
 _BEFORE_ALL = (-(2**63), 0)
 
@@ -134,7 +138,7 @@ class SqliteStore:
 
     async def members(self) -> Sequence[Member]:
         rows = await self._read(lambda db, now: _rows(db, "members", (now,)))
-        return [msgspec.json.decode(member, type=Member) for (member,) in rows]
+        return [member for row in rows if (member := self._member(*row))]
 
     async def _read(self, work: Work[T]) -> T:
         asked = self._time.asked()
@@ -149,13 +153,38 @@ class SqliteStore:
         return written
 
     def _timed(self, work: Work[T], db: apsw.Connection) -> tuple[Millis, T]:
-        now = self._time.now(db.execute(SQL["mark"]).get)
+        now = self._time.now(self._mark(db))
         return now, work(db, now)
 
     def _marked(self, work: Work[T], db: apsw.Connection) -> tuple[Millis, T]:
         now, written = self._timed(work, db)
         db.execute(SQL["move_mark"], (now,))
         return now, written
+
+    def _mark(self, db: apsw.Connection) -> Millis:
+        """The latest store time any commit was given. Raises StoreUnavailable where the file has none."""
+        mark = db.execute(SQL["mark"]).get
+        if not isinstance(mark, int) or mark > MARK_MAX:
+            said = "is not there" if mark is None else f"says {mark}, which is no time"
+            raise StoreUnavailable(
+                f"{self.path} is damaged: row 1 of its table clock {said}; restore a backup, or, while the "
+                f"system's clock is right, run: sqlite3 {self.path} '{SQL['reset_mark']}'"
+            )
+        return mark
+
+    def _member(self, member_id: str, raw: bytes) -> Member | None:
+        """A member; None for a damaged row, which is said in the log."""
+        try:
+            return msgspec.json.decode(raw, type=Member)
+        except (ValueError, RecursionError) as error:
+            log.warning(
+                "%s: member %r is passed over, its row is damaged (%s); if it lives it writes a new one, "
+                "else delete it from the table members",
+                self.path,
+                member_id,
+                error,
+            )
+            return None
 
 
 class _NotAll(Exception):

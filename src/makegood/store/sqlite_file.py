@@ -5,6 +5,7 @@ Everything runs in the caller's thread, the event loop's as a rule. A transactio
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,6 +13,7 @@ import apsw
 
 from makegood.errors import SchemaMismatch, StoreUnavailable, StoreUncertain
 from makegood.store.migrations import Applied, Migration, pending
+from makegood.store.paths import refuse_path
 from makegood.store.queries import load_queries
 
 SQL = load_queries("sqlite.sql")
@@ -43,6 +45,7 @@ _WAYS_OUT: dict[type[apsw.Error], str] = {
     apsw.CantOpenError: "let this user write the file and its folder",
     apsw.CorruptError: "the file is damaged; restore a backup",
     apsw.NotADBError: "the file is damaged; restore a backup",
+    apsw.SQLError: "its tables were replaced or damaged; end every process on it and restore a backup",
     apsw.IOError: "look into the system's log for what is wrong with the disk",
 }
 
@@ -67,6 +70,7 @@ class SqliteFile:
         self._connection: apsw.Connection | None = None
         self._process = 0
         self._identity = (0, 0)
+        self._was_full = False
 
     async def open(self) -> None:
         """Connect, and give an empty or new file its schema; see Store.open."""
@@ -110,23 +114,17 @@ class SqliteFile:
 
     def _connect(self) -> apsw.Connection:
         refuse_library(apsw.sqlite_lib_version())
+        refuse_path(self.path)
         try:
             connection = apsw.Connection(str(self.path))
         except apsw.Error as error:
-            raise StoreUnavailable(f"{self.path}: {self._why_not_open(error)}") from error
+            raise StoreUnavailable(f"{self.path}: {_explained(error)}") from error
         if connection.readonly("main"):
             connection.close()
             raise StoreUnavailable(f"{self.path} is read-only for this user; {_WAYS_OUT[apsw.ReadOnlyError]}")
         self._process = os.getpid()
         self._identity = self._identity_now()
         return connection
-
-    def _why_not_open(self, error: apsw.Error) -> str:
-        if self.path.is_dir():
-            return "this is a folder; name a file in it"
-        if not self.path.parent.is_dir():
-            return f"there is no folder {self.path.parent}; create it first"
-        return _explained(error)
 
     def _is_new(self, db: apsw.Connection) -> bool:
         """Whether the file is empty; raises SchemaMismatch if something other than makegood made it."""
@@ -180,14 +178,26 @@ class SqliteFile:
         db = self._connected()
         if self._identity_now() != self._identity:
             raise StoreUnavailable(f"{self.path} was deleted or replaced while open; start the process again")
+        if self._was_full:
+            self._give_back_log(db)
         try:
             db.execute("BEGIN IMMEDIATE")
             result = work(db)
             self._commit(db)
-        except BaseException:
+        except BaseException as error:
             _roll_back(db)
+            self._was_full = self._was_full or isinstance(error, apsw.FullError)
             raise
         return result
+
+    def _give_back_log(self, db: apsw.Connection) -> None:
+        """Move the log into the file and cut it to nothing, if the disk has the room for that by now.
+
+        Nothing else makes a log smaller: it would take all the room that is made, and the disk be full again.
+        """
+        with suppress(apsw.Error):  # still no room, or somebody reads in the log: the next write tries again
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._was_full = False
 
     def _commit(self, db: apsw.Connection) -> None:
         try:

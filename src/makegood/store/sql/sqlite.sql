@@ -55,13 +55,16 @@ DELETE FROM members WHERE member_id = ?
 DELETE FROM members WHERE lease_until <= ?
 
 -- members --
-SELECT member FROM members WHERE lease_until > ? ORDER BY member_id
+SELECT member_id, member FROM members WHERE lease_until > ? ORDER BY member_id
 
 -- mark --
 SELECT at FROM clock WHERE id = 1
 
 -- move_mark --
 UPDATE clock SET at = ? WHERE id = 1
+
+-- reset_mark --
+REPLACE INTO clock VALUES (1, 0)
 
 -- owner --
 SELECT application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id

@@ -1,0 +1,55 @@
+"""Paths at which no database can be: found before SQLite is asked, which says less of them."""
+
+from pathlib import Path
+
+from makegood.errors import StoreUnavailable
+
+NAME_BYTES_MAX, PATH_BYTES_MAX = 247, 504
+"""What SQLite opens: it puts files beside a database, with names that are up to 8 bytes longer."""
+
+SHOWN = 100
+"""Characters that a message shows of a path that is too long."""
+
+
+def refuse_path(path: Path) -> None:
+    """Raise StoreUnavailable for a path that SQLite cannot open, naming the reason and the way out."""
+    reason = _illegible(str(path)) or _in_the_way(path)
+    if reason:
+        raise StoreUnavailable(f"{_named(str(path))}: {reason}")
+
+
+def _illegible(path: str) -> str | None:
+    try:
+        raw = path.encode()
+    except UnicodeEncodeError:
+        return "its name is not valid Unicode, and SQLite opens no other; name another file"
+    if b"\0" in raw:
+        return "a file's name cannot hold a NUL character; name another file"
+    if len(raw) > PATH_BYTES_MAX or max(map(len, raw.split(b"/"))) > NAME_BYTES_MAX:
+        return (
+            f"the path is too long: a name may have {NAME_BYTES_MAX} bytes, and {PATH_BYTES_MAX} with all "
+            "its folders; name another file"
+        )
+    return None
+
+
+def _in_the_way(path: Path) -> str | None:
+    try:
+        if path.is_dir():
+            return "this is a folder; name a file in it"
+        if path.exists() and not path.is_file():
+            return "this is no plain file; name another one"
+        nearest = next(folder for folder in path.parents if folder.exists())
+        if not nearest.is_dir():
+            return f"{nearest} is a file, not a folder; name another file"
+        if nearest != path.parent:
+            return f"there is no folder {path.parent}; create it first"
+    except OSError:  # what may not even be looked at; SQLite will say so
+        pass
+    return None
+
+
+def _named(path: str) -> str:
+    """The path as it can be printed, whatever is in it."""
+    shown = path if len(path) <= PATH_BYTES_MAX else f"{path[:SHOWN]}..."
+    return shown if shown.isprintable() else repr(shown)
