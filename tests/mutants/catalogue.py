@@ -219,6 +219,8 @@ LIVES = {
     "a probe asked before a late call landed is believed": "a call must outlive its bound just there",
     "a second call is made while the first may have been sent late": "a call must outlive its bound there",
     "a person is believed while a call cut off late may land": "a call must outlive its bound just there",
+    "a blind undo is ordered again though its key is forgotten": "the key's life ends the new round as well",
+    "the next round of a blind undo outlives the key it finds its effect by": "it is hardly ordered",
     "a late report overwrites a completed task": "a call must outlive its bound there",
     "evidence against a compensated task is only filed": "a call must outlive its bound there",
     "a doubled report answers for the next round of an undo": "too rare: not in 300 seeds",
@@ -232,8 +234,6 @@ BUDGETS = {
     "a retry counts on a key that has died meanwhile": 3000,
     "a planned retry does not keep a task from parking": 3000,
     "an offer outlives the turn": 1000,
-    "a blind undo is ordered again though its key is forgotten": 10_000,
-    "the next round of a blind undo outlives the key it finds its effect by": 10_000,
     "undo what was never called": 1000,
 }
 """Seeds for those of the core's mutants that hide longer."""
