@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from makegood import Agent, KeyForm, Makegood, PlanDefinition, plan, step
-from makegood.auditing import Finding, Held, Report
+from makegood.auditing import End, Finding, Held, Report, audit
 from makegood.core.keys import derive_key
 from makegood.core.record import Kind as Call
+from makegood.core.words import moment
 from makegood.errors import PlanError
 from tests.audit import shop
 from tests.audit.conftest import ENDS, Place
@@ -149,6 +150,24 @@ def test_only_what_is_at_rest_since_before_the_listing_counts(place: Place) -> N
     assert report.clean
     assert report.compared is not None
     assert set(report.compared.under_way) == {"stuck", "new"}
+
+
+def test_what_was_under_way_before_the_listing_does_not_count_whatever_its_moments_say(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A moment on record may lag behind its commit, where the answer of a store came late."""
+
+    async def list_first() -> list[Held]:
+        held = [Held(key=goods.name) for goods in shop.shelf("stock").iterdir()]
+        async with Makegood(place.url, agents=shop.AGENTS) as mg:
+            assert await mg.task("new").wait(30) == "Completed"
+        return held
+
+    monkeypatch.setattr(audit, "moment", lambda at: moment(at + 3_600_000))
+    report = place.audit(agents=[listed_by(list_first)])
+    assert report.findings == []
+    assert report.compared is not None
+    assert report.compared.under_way == ["new"]
 
 
 # --- listing functions that fail
@@ -334,6 +353,59 @@ def test_a_step_that_no_plan_has_is_an_orphan(tmp_path: Path) -> None:
         return [Held(task_id="order-0", step=name) for name in names]
 
     assert told(ordered(tmp_path / "a.db", Agent("shop"), held)) == {("orphan", "order-0", "cook")}
+
+
+# --- skipped
+
+
+def skipped(place: Path, items: list[Held], then: Callable[[Makegood], Any]) -> Report:
+    """An audit of a task whose step `take` was skipped before it was called, and then went on."""
+
+    def held() -> list[Held]:
+        return items
+
+    agent = Agent("shop", keyed=True)
+    definition = order_at(agent, held)
+
+    async def run() -> Report:
+        async with Makegood(f"sqlite:///{place / 'a.db'}") as nobody_up:
+            task = await nobody_up.submit(definition, "pen", task_id="order-0")
+            await task.skip("take", by="ann", why="done by phone")
+        async with Makegood(f"sqlite:///{place / 'a.db'}", agents=[agent]) as mg:
+            await then(mg)
+            return await mg.audit()
+
+    return asyncio.run(run())
+
+
+BY_HAND = [Held(task_id="order-0", step="take"), Held(key="order-0-take")]
+"""What a person did may carry the task's id, or the key that the audit shows."""
+
+
+@pytest.mark.parametrize("by_hand", BY_HAND, ids=str)
+def test_what_was_skipped_may_have_been_done_by_hand(tmp_path: Path, by_hand: Held) -> None:
+    items = [by_hand, Held(key="order-0-wrap")]
+    report = skipped(tmp_path, items, lambda mg: mg.task("order-0").wait(30))
+    assert report.ends[End.COMPLETED] == 1
+    assert report.findings == []
+    assert report.compared is not None
+    [told] = report.compared.doubts
+    assert (told.step, told.stands, told.held) == ("take", "skipped", True)
+
+
+def test_what_was_skipped_and_is_not_held_is_no_loss(tmp_path: Path) -> None:
+    report = skipped(tmp_path, [Held(key="order-0-wrap")], lambda mg: mg.task("order-0").wait(30))
+    assert report.clean
+    assert report.compared is not None
+    assert report.compared.doubts == []
+
+
+@pytest.mark.parametrize("by_hand", BY_HAND, ids=str)
+def test_what_was_done_by_hand_is_left_over_when_its_task_is_undone(tmp_path: Path, by_hand: Held) -> None:
+    report = skipped(tmp_path, [by_hand], lambda mg: mg.task("order-0").cancel(by="ann"))
+    [finding] = report.findings
+    assert (finding.kind, finding.step, report.half_done) == ("orphan", "take", 1)
+    assert "the record says it was skipped" in finding.what
 
 
 # --- declaring

@@ -6,9 +6,19 @@ import msgspec
 import pytest
 
 from makegood.auditing import Kind, Statement
-from makegood.core.events import Answer, HandedBack, Probed, Reply, Reported, ResolveAsked, SkipAsked, Verdict
+from makegood.core.events import (
+    Answer,
+    CancelAsked,
+    HandedBack,
+    Probed,
+    Reply,
+    Reported,
+    ResolveAsked,
+    SkipAsked,
+    Verdict,
+)
 from makegood.core.record import Kind as Call
-from makegood.core.record import encode_head
+from makegood.core.record import TaskState, encode_head
 from makegood.reading.audit import statement_of
 from tests.audit.written import written
 from tests.unit.walk import KEYED, PROBED, Walk, step
@@ -135,3 +145,43 @@ def test_a_call_that_was_handed_back_counts_for_none() -> None:
     walk.commit(ResolveAsked(0, Verdict.DONE, "ann", given=(msgspec.Raw(b'"found"'),)))
     late(walk, 2, b'"2"')
     assert statement(walk).findings == ()
+
+
+def held_absent(times: int) -> Walk:
+    """Compensated: so many calls ended unknown, and of each the probe found nothing."""
+    walk = Walk(step("car", PROBED))
+    for _ in range(times):
+        walk.call("car")
+        walk.report("car", Reply.UNKNOWN)
+        walk.inspect()
+        walk.wait(60)
+        walk.inspect()
+        walk.call("car")
+        walk.commit(Probed(0, walk.attempt("car"), Answer.ABSENT))
+        walk.inspect()
+        walk.wait(60)
+    walk.commit(CancelAsked("ann"))
+    assert walk.head.state is TaskState.COMPENSATED
+    return walk
+
+
+def test_late_effects_that_were_undone_one_by_one_are_no_double() -> None:
+    walk = held_absent(2)
+    late(walk, 1, b'"1"')
+    walk.done("car")
+    late(walk, 3, b'"2"')
+    walk.call("car")
+    walk.commit(Probed(0, walk.attempt("car"), Answer.ABSENT))
+    assert walk.head.state is TaskState.COMPENSATED
+    assert statement(walk).findings == ()
+    assert "second effect" not in walk.why()
+
+
+def test_a_late_effect_that_came_to_light_while_another_was_undone_is_a_double() -> None:
+    walk = held_absent(2)
+    late(walk, 1, b'"1"')
+    late(walk, 3, b'"2"')
+    walk.done("car")
+    assert walk.head.state is TaskState.COMPENSATED
+    [finding] = statement(walk).findings
+    assert (finding.kind, 'with the result "2"' in finding.what) == (Kind.DOUBLE, True)

@@ -10,7 +10,7 @@ from tests.audit.conftest import ENDS, Place
 
 STANDS = {
     "completed": {"reserve": "kept", "charge": "kept", "send_letter": "kept"},
-    "skipped": {"reserve": "kept", "charge": "kept", "send_letter": "neverHappened"},
+    "skipped": {"reserve": "kept", "charge": "kept", "send_letter": "skipped"},
     "refused": {"reserve": "undone", "charge": "neverHappened", "send_letter": "neverHappened"},
     "accepted": {"reserve": "accepted", "charge": "neverHappened", "send_letter": "neverHappened"},
     "left": {"reserve": "left", "charge": "neverHappened", "send_letter": "neverHappened"},
@@ -29,6 +29,12 @@ def test_every_effect_of_every_end_is_stated(place: Place) -> None:
     }
     assert stated == STANDS
     assert {task["taskId"]: task["end"] for task in report["tasks"]} == ENDS
+
+
+def test_a_task_that_is_named_twice_is_audited_once(place: Place) -> None:
+    code, report = place.json("completed", "refused", "completed", "--with", "shop.py")
+    assert (code, report["audited"], report["findings"]) == (0, 2, [])
+    assert [task["taskId"] for task in report["tasks"]] == ["completed", "refused"]
 
 
 def test_a_store_is_counted_and_what_waits_for_a_person_is_listed(place: Place) -> None:

@@ -81,6 +81,24 @@ def a_row_added(place: Place) -> None:
     )
 
 
+def a_row_added_before_the_first(place: Place) -> None:
+    number = place.number("completed")
+    place.sql(
+        "INSERT INTO history SELECT id, 0, write_id, body FROM history WHERE id = ? AND version = 1", number
+    )
+
+
+def every_version_lowered(place: Place) -> None:
+    number = place.number("completed")
+    place.sql("UPDATE history SET version = version - 9 WHERE id = ?", number)
+    place.sql("UPDATE tasks SET version = version - 9 WHERE id = ?", number)
+
+
+def no_version_and_no_rows(place: Place) -> None:
+    all_rows_removed(place)
+    place.sql("UPDATE tasks SET version = 0 WHERE task_id = 'completed'")
+
+
 def the_last_row_and_version_removed(place: Place) -> None:
     version, _ = rows(place, "completed")[-1]
     place.sql("DELETE FROM history WHERE id = ? AND version = ?", place.number("completed"), version)
@@ -144,6 +162,9 @@ CHANGES: dict[str, tuple[Tampering, str]] = {
     "a row removed": (a_row_removed, "row 2 of "),
     "all rows removed": (all_rows_removed, "rows 1 to 5 of 5 are missing"),
     "an absurd version": (a_column("version", 2**60), f"rows 6 to {2**60} of {2**60} are missing"),
+    "a row added before the first": (a_row_added_before_the_first, "row 0 was added: a history begins with"),
+    "every version lowered": (every_version_lowered, "its head is damaged: it is of version -4"),
+    "no version and no rows": (no_version_and_no_rows, "its head is damaged: it is of version 0"),
     "a row added": (a_row_added, " was added: the head is of version "),
     "the end removed": (the_last_row_and_version_removed, "the digest over its rows"),
     "two rows exchanged": (two_rows_exchanged, "row 2 is not what the core decided: "),

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from makegood import Agent, PlanDefinition, Refused, Transient, call, plan, step
 from makegood.testing import FakeService, NothingThere
-from makegood.testing.rehearsal.judging import Promise
+from makegood.testing.rehearsal.promises import Promise
 
 bank = Agent("bank", timeout=10, keyed=True, tombstone=True)
 
@@ -81,9 +81,15 @@ def settle_too_short(*, faulty: bool) -> Shop:
     return probed(FakeService("hotels", settle=50), settle=5 if faulty else 60)
 
 
-def keyed(hotels: FakeService, *, tombstone: bool = False, catches: tuple[type[Exception], ...] = ()) -> Shop:
+def keyed(
+    hotels: FakeService,
+    *,
+    declares: bool | float = True,
+    tombstone: bool = False,
+    catches: tuple[type[Exception], ...] = (),
+) -> Shop:
     """An agent with keys; its undo lets pass what it catches."""
-    agent = Agent("hotel", timeout=10, keyed=True, tombstone=tombstone)
+    agent = Agent("hotel", timeout=10, keyed=declares, tombstone=tombstone)
 
     async def cancel(id: str | None) -> None:
         with suppress(*catches):
@@ -101,7 +107,15 @@ def not_keyed(*, faulty: bool) -> Shop:
 
 
 def forgets_keys(*, faulty: bool) -> Shop:
-    return keyed(FakeService("hotels", keyed=5 if faulty else 3600))
+    return keyed(FakeService("hotels", keyed=5 if faulty else 3600), declares=3600)
+
+
+def forgets_old_keys(*, faulty: bool) -> Shop:
+    return keyed(FakeService("hotels", keyed=86400), declares=True if faulty else 86400)
+
+
+def forgets_keys_before_their_time(*, faulty: bool) -> Shop:
+    return keyed(FakeService("hotels", keyed=1800 if faulty else 3600), declares=3600)
 
 
 def no_tombstone(*, faulty: bool) -> Shop:
@@ -172,21 +186,35 @@ def sends_no_key(*, faulty: bool) -> Shop:
     return shop(agent, book)
 
 
-def books_breakfast_as_well(*, faulty: bool) -> Shop:
+def with_breakfast(*, undone_too: bool = True, minds_a_refusal: bool = True) -> Shop:
+    """An action of two requests, each to a service of its own."""
     hotels, kitchen = FakeService("hotels", keyed=True), FakeService("kitchen", keyed=True)
     agent = Agent("hotel", timeout=10, keyed=True)
 
     async def cancel(id: str | None) -> None:
         await hotels.cancel(of=call().do_key)
-        if not faulty:
+        if undone_too:
             await kitchen.cancel(of=call().do_key)
 
     @agent.action(undo=cancel)
     async def book(guest: str) -> str:
         await kitchen.book(key=call().key, guest=guest)
-        return (await hotels.book(key=call().key, guest=guest)).id
+        try:
+            return (await hotels.book(key=call().key, guest=guest)).id
+        except Refused:
+            if minds_a_refusal:
+                await kitchen.cancel(of=call().key)
+            raise
 
     return shop(agent, book)
+
+
+def books_breakfast_as_well(*, faulty: bool) -> Shop:
+    return with_breakfast(undone_too=not faulty)
+
+
+def keeps_breakfast_where_the_room_is_refused(*, faulty: bool) -> Shop:
+    return with_breakfast(minds_a_refusal=not faulty)
 
 
 def says(instead: Callable[[], str], *, faulty: bool) -> Shop:
@@ -234,6 +262,8 @@ FAULTS: dict[Callable[..., Shop], tuple[Promise, str]] = {
     settle_too_short: (Promise.IN_TIME, "declare a longer settle"),
     not_keyed: (Promise.ONCE, "its service booked again for the same key"),
     forgets_keys: (Promise.ONCE, "its service booked again for the same key"),
+    forgets_old_keys: (Promise.ONCE, "for the same key, 720 h later; its agent declares keyed"),
+    forgets_keys_before_their_time: (Promise.ONCE, "for the same key, 58"),
     no_tombstone: (Promise.NOTHING_SILENT, "a key that was undone before; its agent declares tombstone"),
     undo_minds_that_nothing_is_there: (Promise.NEEDS_NOBODY, "though nothing was there to undo"),
     undo_does_nothing: (Promise.NOTHING_SILENT, "undo cancel returned though hotels-1 was in effect"),
@@ -241,6 +271,10 @@ FAULTS: dict[Callable[..., Shop], tuple[Promise, str]] = {
     sends_a_key_of_its_own: (Promise.ONCE, "which is not the one of call().key"),
     sends_no_key: (Promise.SENDS_KEYS, "book sent no key, though its agent declares keyed"),
     books_breakfast_as_well: (Promise.NOTHING_SILENT, "kitchen-1 was in effect"),
+    keeps_breakfast_where_the_room_is_refused: (
+        Promise.NOTHING_SILENT,
+        "book raised Refused (certainly no effect: the service says no) though its call had booked kitchen-1",
+    ),
     makes_up_a_result: (Promise.DONE_IS_DONE, "book returned a result though nothing was booked"),
     takes_a_timeout_for_transient: (Promise.ONCE, "book raised Transient (certainly no effect"),
     takes_a_timeout_for_refused: (Promise.NOTHING_SILENT, "book raised Refused (certainly no effect"),

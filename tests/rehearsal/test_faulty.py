@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from makegood.testing import rehearse
-from makegood.testing.rehearsal.judging import Promise
+from makegood.testing.rehearsal.promises import Promise
 from tests.rehearsal.shops import FAULTS, Shop, refunds_twice, settle_too_short
 
 

@@ -1,16 +1,28 @@
 """A test's strikes and its cancel come to pass, or the test hears of it."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
 
+from makegood.core.record import Kind
 from makegood.errors import PlanError
-from makegood.testing import FakeService, Performance, Strike, assert_settled, crash_after, lost_answer
+from makegood.testing import (
+    FakeService,
+    Performance,
+    Strike,
+    assert_settled,
+    crash_after,
+    lost_answer,
+    rehearse,
+)
+from makegood.testing.rehearsal.cases import FAULTS, cases
 from makegood.testing.rehearsal.performance import TurnedClock
 from tests.rehearsal import plans, shops
 
 SHOP = shops.keyed(FakeService("hotels", keyed=True))
+TWO = {("book", Kind.DO): 2, ("book", Kind.UNDO): 2}
 
 
 def settle(*strikes: Strike, cancel_at: str = "") -> None:
@@ -60,3 +72,40 @@ def test_a_cancel_that_did_not_come_is_told() -> None:
 def test_strikes_that_come_are_no_news() -> None:
     settle(crash_after("book"), lost_answer("book", nth=2))
     settle(lost_answer("book", undo=True), cancel_at="pay")
+
+
+def test_every_request_of_an_action_and_of_its_undo_is_struck() -> None:
+    shop = shops.with_breakfast()
+    report = rehearse(shop.plan, agents=[shop.agent])
+    for call, nth in product(("do", "undo"), (1, 2)):
+        struck = {
+            row.faults[0].fault
+            for row in report.rows
+            if row.faults
+            and (row.faults[0].step, row.faults[0].call, row.faults[0].nth) == ("book", call, nth)
+        }
+        assert struck >= set(FAULTS.values()), (call, nth)
+    assert ("pay", 2) not in {(fault.step, fault.nth) for row in report.rows for fault in row.faults}
+
+
+def test_tries_that_fail_by_themselves_are_not_taken_for_requests() -> None:
+    shop = shops.keyed(FakeService("hotels", keyed=True, slow=60))
+    report = rehearse(shop.plan, agents=[shop.agent])
+    assert report.rows[0].ends != "Completed"
+    assert {fault.nth for row in report.rows for fault in row.faults} == {1}
+
+
+def test_pairs_strike_every_request_of_the_next_try() -> None:
+    struck = {tuple(one.nth for one in case.strikes) for case in cases(SHOP.plan.plan, TWO, pairs=True)}
+    assert struck >= {(1, 2), (1, 3), (2, 3), (2, 4)}
+    assert not {(1, 4), (2, 5)} & struck
+
+
+def test_nobody_is_up_as_long_as_a_test_says() -> None:
+    with TurnedClock() as clock:
+        task = Performance(clock, SHOP.plan, crash_after("book", down=3600), agents=[SHOP.agent])
+        clock.advance(3500)
+        assert task.state == "Running"
+        assert_settled(task)
+        assert task.state == "Completed"
+        assert 3600 < clock.seconds < 3700

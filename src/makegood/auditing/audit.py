@@ -56,14 +56,16 @@ class Audit:
     async def run(
         self, task_ids: Sequence[str] = (), *, seal: Path | None = None, against: Path | None = None
     ) -> Report:
-        """Audit these tasks, or all. Memory holds what is found and what services list, not the tasks.
+        """Audit these tasks, or all; each once.
 
+        Memory holds what is found, what is listed, and the ids of what is under way, not the tasks.
         `seal` is a new file for the digests of all that is sound, `against` one that was made so before.
         Raises UnknownTask, StoreError, MakegoodError for a file that cannot be used, PayloadError.
         """
         records, began = Records(self._store), moment(await self._store.now())
+        moving = await records.moving() if self._agents else frozenset()
         listed = await listings(self._agents, self._listing_timeout)
-        comparer = Comparer(listed, began) if listed else None
+        comparer = Comparer(listed, began, moving) if listed else None
         report = Report(
             at=began, audited=0, ends=dict.fromkeys(End, 0), half_done=0, findings=[], parked=[], tasks=[]
         )
@@ -87,7 +89,7 @@ def _not_compared(listing: Listing) -> Finding:
 
 
 async def _each(records: Records, task_ids: Sequence[str]) -> AsyncIterator[Audited]:
-    for task_id in task_ids:
+    for task_id in dict.fromkeys(task_ids):
         yield await records.one(task_id)
     if not task_ids:
         async for audited in records.all():

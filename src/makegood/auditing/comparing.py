@@ -20,15 +20,17 @@ IN_WORDS = {
     Stands.KEPT: "is in effect",
     Stands.ACCEPTED: "was accepted",
     Stands.LEFT: "was left in effect",
+    Stands.SKIPPED: "was skipped",
     Stands.IN_DOUBT: "is in doubt",
 }
 
 
 class Told(msgspec.Struct, frozen=True, rename="camel"):
-    """What the list says of an effect that is in doubt in the record."""
+    """What the list says of an effect of which the record cannot: it is in doubt, or skipped and yet held."""
 
     task_id: str
     step: str
+    stands: Stands
     held: bool
     what: str
 
@@ -73,12 +75,14 @@ class Listed:
 class Comparer:
     """Is shown every task's statement once; then tells what is held that no task asked for.
 
-    `began` is the moment before the listing: only what has been at rest since then can be compared.
+    `began` is a moment before the listing: only what has been at rest since then can be compared. `moving`
+    names what was not: a recorded moment may lag behind the commit, and so behind a listing that came first.
     """
 
-    def __init__(self, listings: Sequence[Listing], began: str) -> None:
+    def __init__(self, listings: Sequence[Listing], began: str, moving: frozenset[str]) -> None:
         self.result = Comparison()
         self._began = began
+        self._moving = moving
         self._lists = [Listed(listing) for listing in listings if not listing.trouble]
         self._unreadable: set[str] = set()
         self._prefixes: dict[str, set[str]] = {}
@@ -90,7 +94,8 @@ class Comparer:
         """Compare one task."""
         if statement.end is End.UNREADABLE:
             self._unreadable.add(statement.task_id)
-        at_rest = statement.end in AT_REST and statement.changed_at <= self._began
+        rested = statement.changed_at <= self._began and statement.task_id not in self._moving
+        at_rest = rested and statement.end in AT_REST
         if not at_rest and any(listed.covered(statement) for listed in self._lists):
             self.result.under_way.append(statement.task_id)
         for effect in statement.effects:
@@ -106,22 +111,25 @@ class Comparer:
             if at_rest and effect in covered:
                 self.result.compared += 1
                 self.result.held += bool(held)
-                yield from self._compare(listed, statement.task_id, effect, held)
+                yield from self._compare(listed, statement, effect, held)
         unplaced = listed.by_task.pop(statement.task_id, [])
         if at_rest:
             yield from (_unplaced(listed, covered, held) for held in unplaced)
 
-    def _compare(self, listed: Listed, task_id: str, effect: Effect, held: list[Held]) -> Iterator[Finding]:
+    def _compare(
+        self, listed: Listed, statement: Statement, effect: Effect, held: list[Held]
+    ) -> Iterator[Finding]:
+        task_id, stands = statement.task_id, effect.stands
         holds = f"{listed.name} holds {', '.join(map(str, held)) or 'nothing of it'}"
-        what = f"the record says it {IN_WORDS[effect.stands]}, but {holds}"
-        if held and effect.stands in (Stands.UNDONE, Stands.NEVER):
+        what = f"the record says it {IN_WORDS[stands]}, but {holds}"
+        if held and (stands in (Stands.UNDONE, Stands.NEVER) or _is_left_by_hand(statement, effect)):
             yield Finding(Kind.ORPHAN, what, task_id, effect.step)
         elif len(held) > 1:
             yield Finding(Kind.DOUBLE, f"it was meant once, but {holds}", task_id, effect.step)
-        elif not held and effect.stands is Stands.KEPT:
+        elif not held and stands is Stands.KEPT:
             yield Finding(Kind.LOSS, what, task_id, effect.step)
-        elif effect.stands is Stands.IN_DOUBT:
-            self.result.doubts.append(Told(task_id, effect.step, bool(held), holds))
+        elif stands is Stands.IN_DOUBT or (held and stands is Stands.SKIPPED):
+            self.result.doubts.append(Told(task_id, effect.step, stands, bool(held), holds))
 
     # --- what is left
 
@@ -152,6 +160,11 @@ class Comparer:
         lead, step = form[1], form[2]
         ids = (lead.removeprefix(p) for p in self._prefixes.get(step, ()) if lead.startswith(p))
         return next(filter(TASK_ID.fullmatch, ids), None)
+
+
+def _is_left_by_hand(statement: Statement, effect: Effect) -> bool:
+    """Whether what was done by hand ought to be gone, its task being undone: makegood undoes only its own."""
+    return effect.stands is Stands.SKIPPED and statement.end in (End.UNDONE, End.ACCEPTED)
 
 
 def _unplaced(listed: Listed, covered: Sequence[Effect], held: Held) -> Finding:

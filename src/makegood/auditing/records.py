@@ -5,12 +5,15 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 from makegood.core.plan import Plan, pinned_plan
+from makegood.core.record import AT_REST, TaskState
 from makegood.errors import PlanError, UnknownTask
 from makegood.reading.audit import Statement, statement_of
 from makegood.reading.proof import Written
 from makegood.store.protocol import Query, Store, Stored
 
 PAGE = 100
+BEFORE_ALL = -(2**63)
+"""Below every version: rows that no commit can have written show as well."""
 
 
 class Audited(NamedTuple):
@@ -36,17 +39,25 @@ class Records:
         return audited
 
     async def all(self) -> AsyncIterator[Audited]:
-        """Every task that was there when this began, newest first, in bounded pages. Raises StoreError."""
+        """Every task that was there when this began, newest first. Raises StoreError."""
+        async for stored in self._search(Query()):
+            audited = await self._audited(stored)
+            if audited is not None:
+                yield audited
+
+    async def moving(self) -> frozenset[str]:
+        """The ids of the tasks that are under way. Raises StoreError."""
+        query = Query(states=tuple(state for state in TaskState if state not in AT_REST))
+        return frozenset([stored.task_id async for stored in self._search(query)])
+
+    async def _search(self, query: Query) -> AsyncIterator[Stored]:
+        """What matches, newest first, in bounded pages."""
         after: str | None = None
         while True:
-            page = await self._store.search(Query(), after=after, limit=PAGE)
+            page = await self._store.search(query, after=after, limit=PAGE)
             for stored in page.tasks:
-                audited = await self._audited(stored)
-                if audited is not None:
-                    yield audited
-                await asyncio.sleep(
-                    0
-                )  # a store's answer may come without a pause, and others have work to do
+                yield stored
+                await asyncio.sleep(0)  # a store may answer without a pause, and others have work to do
             after = page.next
             if after is None:
                 return
@@ -66,7 +77,7 @@ class Records:
         Rows are only ever added: those above the head's version are commits that came since it was read,
         unless a newer head still knows nothing of them.
         """
-        rows = await self._store.history(stored.task_id)
+        rows = await self._store.history(stored.task_id, after=BEFORE_ALL)
         newest = stored.version
         if not rows or rows[-1].version > newest:
             [again] = await self._store.load([stored.task_id])

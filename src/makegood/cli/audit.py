@@ -116,7 +116,7 @@ def _show_comparison(report: Report) -> None:
     if compared.foreign:
         output.data(f"held there, but none of ours: {compared.foreign}")
     for told in compared.doubts:
-        output.data(f"{told.task_id} {told.step} is in doubt; {told.what}")
+        output.data(f"{told.task_id} {told.step} is {STANDS.get(told.stands, told.stands)}; {told.what}")
     output.data("")
 
 

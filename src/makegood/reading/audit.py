@@ -39,6 +39,8 @@ class Stands(StrEnum):
     """In effect or not, it may stand: a named person said so."""
     LEFT = "left"
     """In effect: a named person ordered to go on without undoing it."""
+    SKIPPED = "skipped"
+    """It had no effect of ours: a named person ordered to go on as if it were done by hand."""
     UNDER_WAY = "underWay"
 
 
@@ -206,7 +208,7 @@ _STANDS: Final = {
     Phase.ABSENT: Stands.NEVER,
     Phase.UNKNOWN: Stands.IN_DOUBT,
     Phase.UNRESOLVED: Stands.NEVER,
-    Phase.SKIPPED: Stands.NEVER,
+    Phase.SKIPPED: Stands.SKIPPED,
     Phase.LEFT: Stands.LEFT,
     Phase.UNDONE: Stands.UNDONE,
     Phase.UNDONE_BLIND: Stands.UNDONE,
@@ -273,14 +275,14 @@ def _half_done(
             yield Finding(Kind.HALF_DONE, what, written.task_id, effect.step)
 
 
-def _fits_completed(step: StepPast, stands: Stands) -> bool:
-    return stands is Stands.KEPT or step.phase is Phase.SKIPPED
+def _fits_completed(_: StepPast, stands: Stands) -> bool:
+    return stands in (Stands.KEPT, Stands.SKIPPED)
 
 
 def _fits_compensated(step: StepPast, stands: Stands) -> bool:
     """An effect that was declared to need no undo may stand; the pivot may not."""
     needs_no_undo = step.plan.undo is None and not step.plan.pivot
-    settled = stands in (Stands.UNDONE, Stands.NEVER, Stands.ACCEPTED)
+    settled = stands in (Stands.UNDONE, Stands.NEVER, Stands.ACCEPTED, Stands.SKIPPED)
     return settled or (needs_no_undo and stands in (Stands.KEPT, Stands.IN_DOUBT))
 
 

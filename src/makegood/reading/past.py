@@ -89,6 +89,9 @@ class StepPast:
     it (empty: skip it) and `settled_why` the reason given; `evidence` the reports that came too late, with
     their moments.
 
+    `surfaced` is the attempt whose effect came to light last (0: none, or it is undone since), `undone_late`
+    are those that were undone after they came to light, one by one.
+
     `calls` are the rounds of the do-calls that were claimed and not handed back, by attempt; `accepted` is
     the attempt whose report made the step done (0: a probe or a person did); `unkeyed`: one ran without its
     key.
@@ -104,6 +107,8 @@ class StepPast:
     settled_as: str = ""
     settled_why: str = ""
     evidence: list[tuple[Millis, Reported]] = field(default_factory=list)
+    surfaced: int = 0
+    undone_late: set[int] = field(default_factory=set)
     calls: dict[int, int] = field(default_factory=dict)
     accepted: int = 0
     unkeyed: bool = False
@@ -138,6 +143,9 @@ class StepPast:
         self._hear(before, to, heard)
         if to in FATES:
             self.fate = Phase.UNKNOWN if to is Phase.DOUBT else to
+        if to in (Phase.UNDONE, Phase.UNDONE_BLIND) and self.surfaced:
+            self.undone_late.add(self.surfaced)
+            self.surfaced = 0
         if to in (Phase.DONE, Phase.SPOILED):
             self.accepted = heard.attempt if isinstance(heard, Reported) else 0
         if before in (Phase.REPORTED, Phase.UNDO_REPORTED) and to in (Phase.PLANNED, Phase.UNDO_PLANNED):
@@ -229,7 +237,7 @@ class Past:
     def _evidence(self, at: Millis, fact: EvidenceFiled | Surfaced) -> None:
         step = self.steps[fact.step]
         if isinstance(fact, Surfaced):
-            step.fate = Phase.DONE
+            step.fate, step.surfaced = Phase.DONE, fact.attempt
         elif isinstance(self._heard, Reported):
             step.evidence.append((at, self._heard))
             self._heard = None

@@ -94,7 +94,12 @@ def faults_of(written: Written, plan: Plan | None) -> Iterator[Differs]:
 
 def _gaps(written: Written) -> Iterator[Differs]:
     expected = 1
+    if written.version < expected:
+        yield Differs(f"its head is damaged: it is of version {written.version}, and the first is 1")
     for version, _, _ in written.rows:
+        if version < 1:
+            yield Differs(f"row {version} was added: a history begins with row 1", version)
+            continue
         if version > written.version:
             yield Differs(f"row {version} was added: the head is of version {written.version}", version)
         elif version > expected:

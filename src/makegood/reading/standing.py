@@ -81,7 +81,7 @@ def second_effects(step: StepPast, result: msgspec.Raw | None) -> list[tuple[Mil
     """Late reports of a settled step that prove an effect which the record holds no plan for.
 
     `result` is the recorded one. Where a probe or a person told of the effect on record, the first late
-    report that may be of that effect is taken for it.
+    report that may be of that effect is taken for it. What was undone after it came to light is none.
     """
     if step.plan.reads or step.phase in _UNSETTLED:
         return []
@@ -94,7 +94,7 @@ def second_effects(step: StepPast, result: msgspec.Raw | None) -> list[tuple[Mil
             on_record = late.attempt
         elif late.attempt != on_record and not _same_by_key(step, late, result):
             others.append((at, late))
-    return others
+    return [(at, late) for at, late in others if late.attempt not in step.undone_late]
 
 
 def _fits(late: Reported, result: msgspec.Raw | None) -> bool:

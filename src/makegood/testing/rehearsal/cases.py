@@ -1,13 +1,14 @@
 """What is tried: a plan, struck at its calls, singly and in pairs, on its way forward and on its way back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Final
+from typing import Final, TypeAlias
 
 from makegood.core.plan import Plan, StepPlan
 from makegood.core.record import Kind
 from makegood.errors import PlanError
+from makegood.reading.words import span
 from makegood.testing.simulation.faults import CallFault
 
 FAULTS: Final = {
@@ -22,6 +23,13 @@ FAULTS: Final = {
 """What strikes a call, in words."""
 IN_DOUBT: Final = (CallFault.NO_ANSWER, CallFault.REQUEST_LOST, CallFault.LATE)
 """What also strikes a call during which somebody cancels: nobody knows what is to be undone."""
+MONTH: Final = 30 * 86400.0
+"""How many seconds nobody is up, where a service is declared to know its keys for ever."""
+IN_TIME: Final = 60.0
+"""Seconds that are left of a key's declared life when somebody is up again: enough to call once more."""
+
+Calls: TypeAlias = Mapping[tuple[str, Kind], int]
+"""How many calls to services one try of each step's do and undo makes, with nothing in the way."""
 
 
 def place(step: str, kind: Kind, nth: int = 1) -> str:
@@ -32,15 +40,29 @@ def place(step: str, kind: Kind, nth: int = 1) -> str:
 
 @dataclass(frozen=True)
 class Strike:
-    """A fault at the `nth` call (from 1) of a step's do or undo, counted in one run."""
+    """A fault at the `nth` call to a service (from 1) for a step's do or undo, counted in one run.
+
+    `down`: how many seconds nobody is up, if the process dies of it.
+    """
 
     step: str
     fault: CallFault
     kind: Kind = Kind.DO
     nth: int = 1
+    down: float = 0.0
+
+    @property
+    def call(self) -> tuple[str, Kind, int]:
+        """The call it strikes."""
+        return self.step, self.kind, self.nth
+
+    @property
+    def what(self) -> str:
+        """The fault in words."""
+        return FAULTS[self.fault] + (f", down for {span(int(self.down * 1000))}" if self.down else "")
 
     def __str__(self) -> str:
-        return f"{FAULTS[self.fault]} at {place(self.step, self.kind, self.nth)}"
+        return f"{self.what} at {place(*self.call)}"
 
 
 @dataclass(frozen=True)
@@ -60,7 +82,7 @@ def check(case: Case, plan: Plan) -> None:
             raise PlanError(f"{strike}: this step has no undo; the steps that have one are: {undone}")
         if strike.nth < 1:
             raise PlanError(f"{strike}: calls are counted from 1; say nth=1 for the first")
-    if len({(strike.step, strike.kind, strike.nth) for strike in case.strikes}) < len(case.strikes):
+    if len({strike.call for strike in case.strikes}) < len(case.strikes):
         raise PlanError("two strikes are at one and the same call; say nth=2 for the one at its second call")
     if case.cancel_at:
         _step_for(case.cancel_at, plan, f"cancel_at={case.cancel_at!r}")
@@ -73,14 +95,15 @@ def _step_for(name: str, plan: Plan, said: str) -> StepPlan:
     return plan.steps[plan.index_of[name]]
 
 
-def crash_before(step: str, *, undo: bool = False, nth: int = 1) -> Strike:
-    """The process dies before a call of this step is sent."""
-    return Strike(step, CallFault.DIE_BEFORE, Kind.UNDO if undo else Kind.DO, nth)
+def crash_before(step: str, *, undo: bool = False, nth: int = 1, down: float = 0.0) -> Strike:
+    """The process dies before a call of this step is sent; for `down` seconds nobody is up."""
+    return Strike(step, CallFault.DIE_BEFORE, Kind.UNDO if undo else Kind.DO, nth, down)
 
 
-def crash_after(step: str, *, undo: bool = False, nth: int = 1) -> Strike:
-    """The process dies when the service has acted on a call of this step, before it hears so."""
-    return Strike(step, CallFault.DIE_AFTER, Kind.UNDO if undo else Kind.DO, nth)
+def crash_after(step: str, *, undo: bool = False, nth: int = 1, down: float = 0.0) -> Strike:
+    """The process dies when the service has acted on a call of this step, before it hears so; for `down`
+    seconds nobody is up."""
+    return Strike(step, CallFault.DIE_AFTER, Kind.UNDO if undo else Kind.DO, nth, down)
 
 
 def lost_answer(step: str, *, undo: bool = False, nth: int = 1) -> Strike:
@@ -104,22 +127,44 @@ def turning_point(plan: Plan) -> str:
     return next((step.name for step in reversed(before) if step.undo is not None), "")
 
 
-def cases(plan: Plan, *, pairs: bool) -> Iterator[Case]:
-    """Runs without a fault first, then those with one, then those with two."""
+def undisturbed(plan: Plan) -> list[Case]:
+    """The runs without a fault."""
     turn = turning_point(plan)
-    forward = [Strike(step.name, fault) for step in plan.steps for fault in FAULTS]
-    backward = [Strike(name, fault, Kind.UNDO) for name in _undone(plan, turn) for fault in FAULTS]
-    yield Case()
-    if turn:
-        yield Case(cancel_at=turn)
+    return [Case(), Case(cancel_at=turn)] if turn else [Case()]
+
+
+def cases(plan: Plan, calls: Calls, *, pairs: bool) -> Iterator[Case]:
+    """Runs with one fault first, then those with two; every call of a try is struck."""
+    turn = turning_point(plan)
+    undone = _undone(plan, turn)
+    forward = [strike for step in plan.steps for strike in _strikes(step.name, Kind.DO, calls)]
+    backward = [strike for name in undone for strike in _strikes(name, Kind.UNDO, calls)]
     yield from (Case((strike,)) for strike in forward)
-    for name in reversed(_undone(plan, turn)):
-        yield from (Case((Strike(name, fault),), name) for fault in IN_DOUBT)
+    yield from (Case((strike,)) for strike in _much_later(plan))
+    for name in reversed(undone):
+        in_doubt = (strike for strike in _strikes(name, Kind.DO, calls) if strike.fault in IN_DOUBT)
+        yield from (Case((strike,), name) for strike in in_doubt)
     yield from (Case((strike,), turn) for strike in backward)
     if pairs:
-        yield from _pairs(forward, "")
-        yield from _pairs(backward, turn)
+        yield from _pairs(forward, "", calls)
+        yield from _pairs(backward, turn, calls)
         yield from (Case((one, other), turn) for one in forward for other in backward)
+
+
+def _strikes(step: str, kind: Kind, calls: Calls) -> list[Strike]:
+    """Every fault at every call."""
+    times = max(1, calls.get((step, kind), 0))
+    return [Strike(step, fault, kind, nth) for nth in range(1, times + 1) for fault in FAULTS]
+
+
+def _much_later(plan: Plan) -> Iterator[Strike]:
+    """A call whose answer is lost, repeated when its key is old, and by its declaration still known."""
+    for step in plan.steps:
+        if step.keyed and not step.reads:
+            known = None if step.keyed_for is None else (step.keyed_for - step.life) / 1000
+            down = MONTH if known is None else known - IN_TIME
+            if down > 0:
+                yield crash_after(step.name, down=down)
 
 
 def _undone(plan: Plan, turn: str) -> list[str]:
@@ -128,11 +173,12 @@ def _undone(plan: Plan, turn: str) -> list[str]:
     return [step.name for step in reversed(called) if step.undo is not None]
 
 
-def _pairs(strikes: Sequence[Strike], cancel_at: str) -> Iterator[Case]:
-    """Two calls of different steps, or the first and the second call of one."""
+def _pairs(strikes: Sequence[Strike], cancel_at: str, calls: Calls) -> Iterator[Case]:
+    """Two calls of different steps; or one and any of the next that are made for the same, try after try."""
     for one, other in combinations(strikes, 2):
         if one.step != other.step:
             yield Case((one, other), cancel_at)
-    for one, other in product(strikes, strikes):
-        if one.step == other.step:
-            yield Case((one, replace(other, nth=2)), cancel_at)
+    for one in strikes:
+        times = max(1, calls.get((one.step, one.kind), 0))
+        for nth, fault in product(range(one.nth + 1, one.nth + times + 1), FAULTS):
+            yield Case((one, replace(one, fault=fault, nth=nth)), cancel_at)

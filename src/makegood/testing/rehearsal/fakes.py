@@ -43,7 +43,8 @@ class FakeService:
     knows); `tombstone`: a key cancelled before is refused; `cancels_again`: what it does when there is
     nothing to cancel: "fine" nothing, "fails" it says no, "repeats" it does so once more; `settle`: how long
     after the caller's timeout it may still act (if not said: as the action declares); `slow`: how long it
-    takes; `shows_after`: how long a booking cannot be found. Seconds.
+    takes; `shows_after`: how long a booking cannot be found. Seconds. `apart_by`: the detail by which the
+    bookings of one step are different things, such as its seats, and two at once are no double booking.
 
     What a call raises is what a client would: Refused, Transient, TimeoutError, ConnectionError. Outside of a
     rehearsal every call raises Refused: it certainly has no effect, so that no step is left in doubt.
@@ -59,6 +60,7 @@ class FakeService:
         settle: float | None = None,
         slow: float = 0.0,
         shows_after: float = 0.0,
+        apart_by: str = "",
     ) -> None:
         self.name = name
         self.habits = Habits(
@@ -68,6 +70,7 @@ class FakeService:
             settle=settle,
             slow=slow,
             shows_after=shows_after,
+            apart_by=apart_by,
         )
         self.sync = SyncFakeService(self)
         """The same for plain functions, which run in threads."""

@@ -1,7 +1,6 @@
 """Which promises a run broke: the record as it ended, held against what the services really hold."""
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -11,36 +10,12 @@ from makegood.core.plan import StepPlan
 from makegood.core.record import AT_REST, Kind, News, Phase, TaskState
 from makegood.reading.phrases import MOVED
 from makegood.testing.invariants import NOTHING_LEFT
-from makegood.testing.rehearsal.ledgers import Booking
+from makegood.testing.rehearsal.ledgers import ids
+from makegood.testing.rehearsal.promises import Promise, hint
 from makegood.testing.rehearsal.scene import StagedService
 from makegood.testing.rehearsal.testimony import Testimony, false_words, raised_by_itself
 from makegood.testing.rehearsal.trial import Trial
 from makegood.testing.simulation.faults import CallFault
-
-
-class Promise(StrEnum):
-    """What a run must keep to; what is worst to break comes first."""
-
-    WORKS = "works"
-    """With no trouble at all it completes."""
-    ONCE = "once"
-    """No step is in effect twice at one moment."""
-    NOTHING_SILENT = "nothingSilent"
-    """What is in effect outside is in effect in the record."""
-    DONE_IS_DONE = "doneIsDone"
-    """What the record says is done is in effect outside."""
-    UNDONE_ONCE = "undoneOnce"
-    """Nothing is undone twice: no second refund."""
-    SETTLES = "settles"
-    """It ends, or is parked with its cause in plain sight."""
-    NEEDS_NOBODY = "needsNobody"
-    """It waits for no person where its services answer."""
-    IN_TIME = "inTime"
-    """No call reaches a service later than timeout and settle allow."""
-    SENDS_KEYS = "sendsKeys"
-    """What is declared keyed is called with its key."""
-    ENGINE = "engine"
-    """makegood keeps its own invariants."""
 
 
 class Broken(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -87,9 +62,10 @@ def _at_the_ledgers(trial: Trial, said: list[Testimony]) -> Iterator[Broken]:
     for step, mark in zip(trial.plan.plan.steps, trial.head.marks, strict=True):
         service, because = trial.scene.services[step.name], _because(said, step.name)
         for promise, what in _of_step(trial, step, Phase(mark), service):
-            yield Broken(promise, step.name, what, because)
+            told = "; ".join(filter(None, (because, hint(promise, trial.plan.plan, step, service))))
+            yield Broken(promise, step.name, what, told)
         if again := [booking for booking in service.bookings if booking.cancelled > 1]:
-            what = f"{_ids(again)} was cancelled {again[0].cancelled} times, and each counted"
+            what = f"{ids(again)} was cancelled {again[0].cancelled} times, and each counted"
             yield Broken(Promise.UNDONE_ONCE, step.name, what, _undone_again(trial, step))
 
 
@@ -98,12 +74,13 @@ def _of_step(
 ) -> Iterator[tuple[Promise, str]]:
     live = [booking for booking in service.bookings if booking.live]
     if service.most_live > 1:
-        yield Promise.ONCE, f"it was in effect twice at once ({_ids(service.bookings)})"
+        yield Promise.ONCE, f"it was in effect twice at once ({ids(service.bookings)})"
     if trial.head.state not in AT_REST:
         return
     if live and phase in NOTHING_LEFT:
-        yield Promise.NOTHING_SILENT, f"{_ids(live)} is in effect, and the record says: {_said_of(phase)}"
-    if not live and phase is Phase.DONE and service.bookable and not step.reads:
+        yield Promise.NOTHING_SILENT, f"{ids(live)} is in effect, and the record says: {_said_of(phase)}"
+    stands = any(booking.stands for booking in service.bookings)
+    if not stands and phase is Phase.DONE and service.bookable and not step.reads:
         yield Promise.DONE_IS_DONE, "the record says it is done, and nothing is there"
 
 
@@ -121,10 +98,6 @@ def _undone_again(trial: Trial, step: StepPlan) -> str:
 
 def _said_of(phase: Phase) -> str:
     return "never called" if phase is Phase.IDLE else MOVED[phase]
-
-
-def _ids(bookings: list[Booking]) -> str:
-    return ", ".join(booking.id for booking in bookings)
 
 
 # --- the record

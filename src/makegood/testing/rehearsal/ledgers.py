@@ -1,13 +1,15 @@
 """What services really hold while a plan is rehearsed: bookings, who made them, and what became of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from math import inf
 from typing import Any, Final, Literal
 
 import msgspec
 
 from makegood.core.events import NULL
+from makegood.core.record import Kind
 from makegood.errors import PlanError, Refused
 from makegood.testing.observer import Flight
 from makegood.testing.services import Effect
@@ -27,10 +29,17 @@ class Booking(Effect):
 
     `id` is the service's own name for it, `details` what it was booked with; `attempt` made it, at `at`, and
     it was in effect until `gone_at`; `cancelled` counts how often cancelling it took effect.
+
+    `request`: what a service booked for one and the same request belongs together. `by_undo`: an undo asked
+    for it. `ended_for` is the step (its number) that cancelled it, `replaced_by` what took its place.
     """
 
     service: str = ""
     attempt: int = 0
+    request: int = 0
+    by_undo: bool = False
+    ended_for: int = -1
+    replaced_by: "Booking | None" = None
     at: float = 0.0
     gone_at: float = inf
     cancelled: int = 0
@@ -49,11 +58,25 @@ class Booking(Effect):
         """Whether it was in effect at a moment."""
         return self.at <= seconds < self.gone_at
 
-    def end(self, seconds: float) -> None:
+    @property
+    def stands(self) -> bool:
+        """Whether it is in effect, or what took its place is."""
+        return self.live or (self.replaced_by is not None and self.replaced_by.stands)
+
+    def cancel(self, seconds: float) -> None:
         """It is cancelled (again)."""
         self.cancelled += 1
+        self.end(seconds)
+
+    def end(self, seconds: float) -> None:
+        """It is in effect no more."""
         self.live = False
         self.gone_at = min(self.gone_at, seconds)
+
+
+def ids(bookings: Iterable[Booking]) -> str:
+    """Their names, for people."""
+    return ", ".join(booking.id for booking in bookings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +89,7 @@ class Habits:
     settle: float | None = None
     slow: float = 0.0
     shows_after: float = 0.0
+    apart_by: str = ""
 
     def __post_init__(self) -> None:
         if self.cancels_again not in CANCELS_AGAIN:
@@ -89,11 +113,14 @@ class Ledger:
         self.tombs: set[str] = set()
         self._answers: dict[str, tuple[float, Any]] = {}
         self._flight: Flight | None = None
+        self._requests = 0
+        self._numbers = count(1)
         self._now = 0.0
 
     def serve(self, flight: Flight, now: float) -> None:
-        """A call of this flight has arrived."""
+        """A request of this flight has arrived."""
         self._flight, self._now = flight, now
+        self._requests += 1
 
     def knows(self, key: str, now: float) -> bool:
         """Whether a call with this key would be answered as before."""
@@ -106,21 +133,32 @@ class Ledger:
 
     def book(self, *, key: str = "", **details: Any) -> Booking:
         """Book something; the same key again is the same booking. Raises Refused for a buried key."""
-        if self.knows(key, self._now):
-            known: Booking = self._answers[key][1]
-            self.notes.append(f"knows key {key}, and answers {known.id} again")
+        known = self._known(key)
+        if known is not None:
             return known
-        if key in self.tombs:
-            self.notes.append(f"refuses key {key}: it was cancelled before")
-            raise Refused(f"{self.name}: key {key} was cancelled before")
-        assert self._flight is not None, "a ledger is used by a call"
-        booking = Booking(
-            len(self.bookings) + 1, self._flight.task_id, key, service=self.name, details=details
-        )
-        booking.attempt, booking.at = self._flight.attempt, self._now
+        booking = self._enter(key, details)
         self.bookings.append(booking)
-        self._remember(key, booking)
         self.notes.append(f"books {booking.id}" + (f" for key {key}" if key else ""))
+        return booking
+
+    def replace(self, id: str = "", *, of: str = "", key: str = "", **details: Any) -> Booking:
+        """Book something in the place of a booking, as a confirmation takes that of a hold.
+
+        What it replaces is in effect as long as it is. Raises NothingThere where nothing can be replaced.
+        """
+        known = self._known(key)
+        if known is not None:
+            return known
+        found = [booking for booking in self.bookings if booking.live and self._is_meant(booking, id, of)]
+        if not found:
+            self.notes.append(f"refuses to replace {id or of}: it is not there")
+            raise NothingThere(f"{self.name}: there is no {id or of} to replace")
+        booking = self._enter(key, details)
+        self.bookings.append(booking)
+        for replaced in found:
+            replaced.end(self._now)
+            replaced.replaced_by = booking
+            self.notes.append(f"puts {booking.id} in the place of {replaced.id}")
         return booking
 
     def cancel(self, id: str = "", *, of: str = "", key: str = "") -> bool:
@@ -133,12 +171,26 @@ class Ledger:
             known: bool = self._answers[key][1]
             self.notes.append(f"knows key {key}, and does nothing more")
             return known
-        found = [booking for booking in self.bookings if self._is_meant(booking, id, of)]
-        if of and self.habits.tombstone:
-            self.tombs.add(of)
-        done = self._cancelled(found, id or of)
+        done = self._cancelled(id, of)
         self._remember(key, done)
         return done
+
+    def reverse(self, id: str = "", *, of: str = "", key: str = "", **details: Any) -> Booking | None:
+        """Cancel a booking by a counter-entry, such as a refund: an entry that is no effect by itself.
+
+        The entry, or None where nothing was there; otherwise as `cancel`.
+        """
+        if self.knows(key, self._now):
+            known: Booking | None = self._answers[key][1]
+            self.notes.append(f"knows key {key}, and does nothing more")
+            return known
+        done = self._cancelled(id, of)
+        entry = self._enter(key, details) if done else None
+        if entry is None:
+            self._remember(key, None)
+        else:
+            self.notes.append(f"enters {entry.id} against {id or of}")
+        return entry
 
     def find(self, id: str = "", *, of: str = "", **details: Any) -> Booking | None:
         """A booking that is in effect, by its id, by the key `of` which it was made, or by its details."""
@@ -148,10 +200,45 @@ class Ledger:
 
     # --- how it does so
 
+    @property
+    def _serving(self) -> Flight:
+        assert self._flight is not None, "a ledger is used by a call"
+        return self._flight
+
+    def most_alike(self, bookings: Iterable[Booking]) -> int:
+        """How many of these bookings are of the same thing, where one request made no more than one."""
+        requests: dict[str, set[int]] = {}
+        for booking in bookings:
+            thing = repr(booking.details.get(self.habits.apart_by))
+            requests.setdefault(thing, set()).add(booking.request)
+        return max(map(len, requests.values()), default=0)
+
+    def _known(self, key: str) -> Booking | None:
+        """What was booked for this key, if the service heeds it. Raises Refused for a buried key."""
+        if self.knows(key, self._now):
+            known: Booking = self._answers[key][1]
+            self.notes.append(f"knows key {key}, and answers {known.id} again")
+            return known
+        if key in self.tombs:
+            self.notes.append(f"refuses key {key}: it was cancelled before")
+            raise Refused(f"{self.name}: key {key} was cancelled before")
+        return None
+
+    def _enter(self, key: str, details: dict[str, Any]) -> Booking:
+        flight = self._serving
+        entry = Booking(next(self._numbers), flight.task_id, key, service=self.name, details=details)
+        entry.attempt, entry.at, entry.request = flight.attempt, self._now, self._requests
+        entry.by_undo = flight.message.kind is Kind.UNDO
+        self._remember(key, entry)
+        return entry
+
     def _is_meant(self, booking: Booking, id: str, of: str) -> bool:
         return booking.id == id if id else bool(of) and booking.key == of
 
-    def _cancelled(self, found: list[Booking], named: str) -> bool:
+    def _cancelled(self, id: str, of: str) -> bool:
+        named, found = id or of, [booking for booking in self.bookings if self._is_meant(booking, id, of)]
+        if of and self.habits.tombstone:
+            self.tombs.add(of)
         live = [booking for booking in found if booking.live]
         if not live and self.habits.cancels_again == "fails":
             self.notes.append(f"refuses to cancel {named}: it is not there")
@@ -160,7 +247,8 @@ class Ledger:
         for booking in again:
             once_more = "" if booking.live else " once more: it takes effect again"
             self.notes.append(f"cancels {booking.id}{once_more}")
-            booking.end(self._now)
+            booking.cancel(self._now)
+            booking.ended_for = self._serving.step
         if not again:
             self.notes.append(f"finds no {named} to cancel")
         return bool(again)

@@ -1,11 +1,13 @@
 """`rehearse`: a plan through every failure and crash at every call, in virtual time."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from makegood.authoring.agent import Agent
 from makegood.authoring.plans import PlanDefinition
-from makegood.testing.rehearsal.cases import cases
+from makegood.core.record import Kind
+from makegood.testing.rehearsal.cases import Case, cases, undisturbed
 from makegood.testing.rehearsal.made_up import MadeUp
 from makegood.testing.rehearsal.report import Findings, Report
 from makegood.testing.rehearsal.stage import Rehearsal
@@ -29,10 +31,18 @@ def rehearse(
     stage = (stage or Rehearsal()).running(agents)
     made_up, findings = MadeUp(plan, stage), Findings()
     given = made_up.input(input)
-    for case in cases(plan.plan, pairs=pairs):
+
+    def play(case: Case) -> Trial:
         trial = Trial(plan, case, stage, made_up, given).play()
         if not trial.missed:
             findings.add(trial)
+        return trial
+
+    calls: Counter[tuple[str, Kind]] = Counter()
+    for case in undisturbed(plan.plan):
+        calls |= play(case).requests
+    for case in cases(plan.plan, calls, pairs=pairs):
+        play(case)
     return Report(
         plan=plan.name,
         plan_version=plan.version,

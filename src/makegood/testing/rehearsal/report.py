@@ -8,8 +8,9 @@ import msgspec
 from makegood.core.record import CERTAINLY_NOT, Kind, Phase, TaskState
 from makegood.reading.standing import blocking, in_doubt, in_effect
 from makegood.reading.words import state_name
-from makegood.testing.rehearsal.cases import FAULTS, Strike, place
-from makegood.testing.rehearsal.judging import Broken, Promise, broken
+from makegood.testing.rehearsal.cases import Strike, place
+from makegood.testing.rehearsal.judging import Broken, broken
+from makegood.testing.rehearsal.promises import Promise
 from makegood.testing.rehearsal.telling import Line, story
 from makegood.testing.rehearsal.trial import Trial
 
@@ -168,4 +169,4 @@ def row_of(trial: Trial) -> Row:
 
 
 def _fault(strike: Strike) -> Fault:
-    return Fault(strike.step, "undo" if strike.kind is Kind.UNDO else "do", strike.nth, FAULTS[strike.fault])
+    return Fault(strike.step, "undo" if strike.kind is Kind.UNDO else "do", strike.nth, strike.what)

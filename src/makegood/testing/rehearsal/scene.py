@@ -76,7 +76,7 @@ class StagedService(SimulatedService):
         said = super()._undo(message, now, rng)
         ended = [booking for booking in live if not booking.live]
         for booking in ended:
-            booking.end(self.scene.seconds)
+            booking.cancel(self.scene.seconds)
         if said.word is Reply.DONE:
             self.scene.note(
                 self.step.agent, f"{self.step.name} is undone" if ended else "nothing is there to undo"
@@ -101,7 +101,7 @@ class OwnService(StagedService):
         self.effects += new
         self.bookable |= bool(new)
         live = [booking for booking in self.bookings if booking.live and booking.service == ledger.name]
-        self.most_live = max(self.most_live, len(live))
+        self.most_live = max(self.most_live, ledger.most_alike(live))
         self.tombs |= ledger.tombs
 
 

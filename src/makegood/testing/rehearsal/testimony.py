@@ -1,6 +1,6 @@
 """What the user's functions said of their calls, held against what their services really held by then."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from makegood.core.events import Answer, Offered, Probed, Reply, Reported
@@ -8,7 +8,7 @@ from makegood.core.plan import StepPlan
 from makegood.core.record import Kind
 from makegood.reading.words import span
 from makegood.testing.observer import Run
-from makegood.testing.rehearsal.ledgers import Booking
+from makegood.testing.rehearsal.ledgers import Booking, ids
 from makegood.testing.rehearsal.scene import Scene, StagedService
 from makegood.testing.virtual import EPOCH
 
@@ -68,18 +68,18 @@ def _untrue(at: float, fact: Reported | Probed, step: StepPlan, service: StagedS
         case Reported(kind=Kind.DO, reply=Reply.REFUSED | Reply.TRANSIENT):
             if made := [booking for booking in booked if booking.attempt == fact.attempt]:
                 said = f"raised {fact.reply.value.capitalize()} (certainly no effect: {fact.error})"
-                yield f"{step.action} {said} though its call had booked {_ids(made)}"
+                yield f"{step.action} {said} though its call had booked {ids(made)}"
         case Reported(kind=Kind.DO, reply=Reply.DONE) if service.bookable and not step.reads and not booked:
             yield f"{step.action} returned a result though nothing was booked"
         case Reported(kind=Kind.UNDO, reply=Reply.DONE) if live:
-            yield f"undo {step.undo} returned though {_ids(live)} was in effect"
+            yield f"undo {step.undo} returned though {ids(live)} was in effect"
         case Reported(kind=Kind.UNDO, reply=Reply.REFUSED) if not live:
             yield f"undo {step.undo} raised Refused ({fact.error}) {for_nothing}"
         case Reported(kind=Kind.UNDO) if not live and raised_by_itself(fact):
             yield f"undo {step.undo} raised {fact.error} {for_nothing}"
         case Probed(answer=Answer.ABSENT):
             if seen := [booking for booking in live if booking.at < at - HASTE]:
-                yield f"probe {step.probe} said it is not there though {_ids(seen)} was in effect"
+                yield f"probe {step.probe} said it is not there though {ids(seen)} was in effect"
         case Probed(answer=Answer.THERE) if booked and not live:
             yield f"probe {step.probe} said it is there though nothing was"
         case _:
@@ -105,14 +105,23 @@ def _keys(run: Run, step: StepPlan, service: StagedService) -> Iterator[Dated]:
     """What keys were declared to do, and did not."""
     given = {f.key for row in run.rows for f in row.facts if isinstance(f, Offered) and f.step == step.index}
     first: dict[tuple[str, str], Booking] = {}
-    for booking in service.bookings if step.keyed else ():
+    bookings = service.bookings if step.keyed else []
+    for number, booking in enumerate(bookings):
         twin = first.setdefault((booking.service, booking.key), booking)
         if not booking.key:
             yield booking.at, f"{step.action} sent no key, though its agent declares keyed"
-        elif booking.key not in given:
+        elif _is_of_its_own(booking, given, bookings[:number]):
             yield booking.at, f"{step.action} sent the key {booking.key}, which is not the one of call().key"
         elif twin is not booking:
             yield booking.at, _twice(step, twin, booking)
+
+
+def _is_of_its_own(booking: Booking, given: set[str], earlier: Sequence[Booking]) -> bool:
+    """Whether its key is not the call's; one that begins with it may do, for one of several things."""
+    if booking.key in given:
+        return False
+    alike = (b for b in earlier if (b.service, b.details) == (booking.service, booking.details))
+    return not booking.key.startswith(tuple(given)) or any(b.key != booking.key for b in alike)
 
 
 def _twice(step: StepPlan, first: Booking, again: Booking) -> str:
@@ -151,7 +160,3 @@ def _unread(run: Run, step: StepPlan) -> Iterator[Dated]:
 
 def _call(step: StepPlan, kind: Kind) -> str:
     return {Kind.DO: step.action, Kind.UNDO: f"undo {step.undo}", Kind.PROBE: f"probe {step.probe}"}[kind]
-
-
-def _ids(bookings: list[Booking]) -> str:
-    return ", ".join(booking.id for booking in bookings)

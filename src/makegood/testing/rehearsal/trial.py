@@ -1,12 +1,16 @@
 """One run of a rehearsal: a case, played to its end in virtual time."""
 
 from asyncio import sleep
+from collections import Counter
+from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import msgspec
 
 from makegood.authoring.plans import PlanDefinition
-from makegood.core.events import HandedBack
+from makegood.core.events import HandedBack, Offered
+from makegood.core.plan import StepPlan
 from makegood.core.record import AT_REST, Head, Kind, Phase
 from makegood.reading.phrases import MOVED
 from makegood.reading.words import news_of
@@ -16,9 +20,13 @@ from makegood.testing.rehearsal.made_up import MadeUp
 from makegood.testing.rehearsal.scene import Scene
 from makegood.testing.rehearsal.stage import Rehearsal
 from makegood.testing.services import Service
+from makegood.testing.simulation.casting import Cast
+from makegood.testing.simulation.faults import CallFault
+from makegood.testing.simulation.member import Member
 from makegood.testing.simulation.network import Network
 from makegood.testing.simulation.scenarios import Scenario
 from makegood.testing.simulation.world import World, play, settles_within
+from makegood.testing.virtual import Process
 
 LINGERS = 0.5
 """Seconds that the service takes during whose call somebody cancels, so that they come in time."""
@@ -32,14 +40,31 @@ class RehearsedWorld(World):
 
     TRIES_MAX = 6
 
+    def __init__(self, scenario: Scenario, strikes: Sequence[Strike], cast: Cast) -> None:
+        super().__init__(scenario, lag=0.0, cast=cast)
+        self._downs = {strike.call: strike.down for strike in strikes}
+        self._down = 0.0
+
     def calls(self) -> dict[tuple[str, Kind], int]:
         """How often each step's service was called, by step and kind."""
         return {(step, kind): times for (_, step, kind), times in self._calls.items()}
 
+    def strikes_call(self, member: Member, task_id: str, step: StepPlan, kind: Kind) -> CallFault | None:
+        fault = super().strikes_call(member, task_id, step, kind)
+        call = (step.name, kind, self._calls[task_id, step.name, kind])
+        self._down = self._downs.get(call, self._down)
+        return fault
+
+    def kill(self, process: Process) -> None:
+        super().kill(process)
+        self._dark_until, self._down = max(self._dark_until, self.seconds + self._down), 0.0
+
     async def _settle(self) -> None:
         until = self.seconds + settles_within(self.scenario.compiled)
         while self.seconds < until and not self._hopeless():
-            await sleep(0.5)
+            dark = max(0.0, self._dark_until - self.seconds)
+            until += dark
+            await sleep(dark + 0.5)
             if self.watch.at_rest():
                 return
         self.complaints.append("L1: it never settles")
@@ -65,7 +90,7 @@ class Trial:
         self.case = case
         self.stage = stage
         self._made_up = made_up
-        self.world = RehearsedWorld(_scenario(plan, case, stage, input), lag=0.0, cast=self._cast)
+        self.world = RehearsedWorld(_scenario(plan, case, stage, input), case.strikes, self._cast)
         self.scene: Scene
 
     def _cast(self, scenario: Scenario, network: Network) -> tuple[list[Service], list[Any]]:
@@ -113,6 +138,13 @@ class Trial:
         return bool(self.case.cancel_at) and (self.case.cancel_at, Kind.DO) not in self.world.calls()
 
     @property
+    def requests(self) -> Counter[tuple[str, Kind]]:
+        """How many calls to services one try of each step's do and undo made."""
+        facts = (fact for row in self.run.rows for fact in row.facts if isinstance(fact, Offered))
+        tries = Counter((self.run.plan.steps[fact.step].name, fact.kind) for fact in facts)
+        return Counter({call: ceil(times / tries[call]) for call, times in self.world.calls().items()})
+
+    @property
     def calls(self) -> str:
         """The calls that services were sent, in words."""
         told = [f"{place(step, kind)}: {times}" for (step, kind), times in self.world.calls().items()]
@@ -131,7 +163,7 @@ def _scenario(plan: PlanDefinition[Any, Any], case: Case, stage: Rehearsal, inpu
         AT_REST,
         refuses=refuses,
         refuses_undo=refuses_undo,
-        script={(strike.step, strike.kind, strike.nth): strike.fault for strike in case.strikes},
+        script={strike.call: strike.fault for strike in case.strikes},
         cancel_at=case.cancel_at,
         slow=slow,
         input=input,
