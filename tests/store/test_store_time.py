@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -17,6 +18,7 @@ TEN_YEARS = 10 * 365 * 24 * 3600 * 1000
 START = TurnedClock().wall()
 
 WithClock = Callable[[Clock], Store]
+T = TypeVar("T")
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -153,3 +155,38 @@ def test_the_machine_s_own_clock() -> None:
     before = clock.monotonic()
     assert clock.wall() > START - TEN_YEARS
     assert clock.monotonic() >= before
+
+
+class FreezingClock(TurnedClock):
+    """Its process is frozen for eight seconds after one of its looks at a clock."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__()
+        self._looks = looks
+
+    def wall(self) -> int:
+        return self._looked(super().wall())
+
+    def monotonic(self) -> float:
+        return self._looked(super().monotonic())
+
+    def _looked(self, found: T) -> T:
+        self._looks -= 1
+        if not self._looks:
+            self.go_on(8)
+        return found
+
+
+@pytest.mark.parametrize("looks", range(1, 20))
+def test_time_that_a_process_is_frozen_for_between_two_clocks_passes_once(
+    process: WithClock, looks: int
+) -> None:
+    async def scenario() -> None:
+        clock = FreezingClock(looks)
+        store = await entered(process, clock)
+        for _ in range(10):
+            await store.commit([change()])
+            assert store.stamp().at <= clock.wall()
+        await store.close()
+
+    asyncio.run(scenario())

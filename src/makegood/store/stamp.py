@@ -20,9 +20,10 @@ class StoreTime:
 
     def now(self, mark: Millis) -> Millis:
         """Store time, given the mark as the store holds it."""
-        seen = self._clock.monotonic()
+        wall = self._clock.wall()
+        seen = self._clock.monotonic()  # last: a process frozen just here must not carry that time on twice
         carried = self._latest + int((seen - self._latest_seen) * 1000)
-        now = max(carried, self._clock.wall(), mark)
+        now = max(carried, wall, mark)
         if now > carried:  # only then: begun anew from a rounded moment each time, time would stand still
             self._latest, self._latest_seen = now, seen
         return now

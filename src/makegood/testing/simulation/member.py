@@ -102,7 +102,7 @@ class Member:
         begun = self.clock.monotonic()
         await self.engine.stop(grace)
         took = self.clock.monotonic() - max(begun, self.thawed_at)
-        if took > grace + SLACK:
+        if took > grace + SLACK and not self.dead:
             self._world.complaints.append(f"L4: process {self.number} took {took:.1f} s to leave")
 
     def check_slots(self) -> None:

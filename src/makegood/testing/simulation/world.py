@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from makegood.core.plan import Plan, StepPlan
-from makegood.core.record import ENDED, Kind, TaskState
+from makegood.core.record import ENDED, Kind, Phase, TaskState
 from makegood.testing.faulty import StoreFault
 from makegood.testing.invariants import parks_for_cause
 from makegood.testing.observer import Run
@@ -295,8 +295,8 @@ class World:
         elif task.head.state is not TaskState.FAILED:
             marks, reason = list(task.head.marks), task.head.reason
             self.complaints.append(f"it ended {task.head.state.name}: {marks} {reason}")
-        elif self._every_call_was_answered:
-            self.complaints.append("P4: it is parked, though every call was answered and every answer came")
+        elif self._every_call_was_answered and Phase.DOUBT in task.head.marks:
+            self.complaints.append("P4: it is in doubt, though every call was answered and every answer came")
         elif not self.watch.frozen:
             self.watch.guard(partial(parks_for_cause, task, self._may_refuse))
 
