@@ -56,7 +56,7 @@ def connected(work: Callable[[Makegood], Awaitable[T]], *, new: bool = False) ->
     url = store_url()
     output.brief_warnings()
     if not new:
-        _must_be_there(url)
+        must_be_there(url)
 
     async def run() -> T:
         async with Makegood(url) as makegood:
@@ -65,7 +65,7 @@ def connected(work: Callable[[Makegood], Awaitable[T]], *, new: bool = False) ->
     return asyncio.run(run())
 
 
-def _must_be_there(url: str) -> None:
+def must_be_there(url: str) -> None:
     """Looking must not leave an empty store behind in whatever folder somebody stands."""
     path = url.removeprefix("sqlite:///")
     if path != url and path and not os.path.exists(path):  # also where no file can have such a name

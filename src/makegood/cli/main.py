@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import click
 
-from makegood.cli import act, app, audit, look, output, rehearse, watch
+from makegood.cli import act, app, audit, check, completion, doctor, graph, look, output, rehearse, watch
+from makegood.cli.completion import complete_arguments
 from makegood.cli.connect import group_store_option
+from makegood.cli.examples import show_examples
 from makegood.errors import MakegoodError
 
 
@@ -31,8 +33,10 @@ def makegood(ctx: click.Context) -> int:
     return output.OK
 
 
-for part in (app, look, audit, rehearse, watch, act):
+for part in (app, check, graph, rehearse, look, audit, watch, act, doctor, completion):
     for command in part.COMMANDS:
+        show_examples(command)
+        complete_arguments(command)
         makegood.add_command(command)
 
 

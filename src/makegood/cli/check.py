@@ -1,0 +1,93 @@
+"""`check`: what could strand a task, before it runs."""
+
+from collections.abc import Iterable, Sequence
+
+import click
+
+from makegood.authoring.agent import Agent
+from makegood.authoring.loading import AnyPlan, load_app
+from makegood.checking import Finding, Setting, Severity, check
+from makegood.cli import output
+from makegood.cli.look import json_option
+from makegood.cli.planned import is_document, plan_of_document
+from makegood.core.plan import millis
+from makegood.drawing import title
+from makegood.errors import PlanError
+from makegood.runtime.engine import GRACE
+
+
+@click.command("check")
+@click.argument("apps", metavar="APP...", nargs=-1, required=True)
+@click.option(
+    "--deadline",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="Hold the plans against a deadline of S seconds for the whole task.",
+)
+@json_option
+def check_plans(apps: Sequence[str], deadline: float | None, as_json: bool) -> int:
+    """What could strand a task, before it runs.
+
+    Of every plan in APP, step by step: what is parked when an answer is lost, keys that are forgotten before
+    the last try, undo that cannot be finished, times and deadlines that cannot hold, what must not fail after
+    the pivot, actions that no agent in APP has. Each finding says what would happen, and the way out.
+
+    APP may also be a file PLAN.json with a plan document; it is held against the agents of the others.
+
+    Exits 1 if anything is `broken`: what is declared cannot hold. A `note` is known and safe: where a call
+    goes wrong, a person may be asked.
+    """
+    agents, plans = _found(apps)
+    findings = {plan: _check(plan, agents, deadline) for plan in plans}
+    broken = sum(found.severity is Severity.BROKEN for each in findings.values() for found in each)
+    if as_json:
+        output.document(_document(findings, broken))
+    else:
+        for plan, found in findings.items():
+            _show(plan, found)
+        output.data(f"broken: {broken}")
+    return output.COULD_NOT if broken else output.OK
+
+
+def _found(apps: Sequence[str]) -> tuple[list[Agent], list[AnyPlan]]:
+    """The agents and plans of all apps, each once. Raises PlanError where there is no plan."""
+    loaded = [load_app(app) for app in apps if not is_document(app)]
+    agents = list(dict.fromkeys(agent for app in loaded for agent in app.agents.values()))
+    plans = [plan for app in loaded for plan in app.plans.values()]
+    plans += [plan_of_document(app, agents or None) for app in apps if is_document(app)]
+    if not plans:
+        raise PlanError(f"{', '.join(apps)}: no plan is found there, so there is nothing to check")
+    return agents, list(dict.fromkeys(plans))
+
+
+def _check(plan: AnyPlan, agents: Iterable[Agent], deadline: float | None) -> list[Finding]:
+    actions = frozenset(action.full_name for agent in agents for action in agent.actions.values())
+    within = None if deadline is None else millis(deadline)
+    return check(Setting(plan=plan.plan, actions=actions, grace=millis(GRACE), deadline=within))
+
+
+def _show(plan: AnyPlan, found: Sequence[Finding]) -> None:
+    """A plan's findings, the broken ones first; what is said of several steps is said once."""
+    said: dict[tuple[str, str, str], list[str]] = {}
+    for each in sorted(found, key=lambda finding: finding.severity is not Severity.BROKEN):
+        said.setdefault((each.severity.value, each.what, each.way_out), []).append(each.step or "the task")
+    output.data(f"{title(plan.plan)}: {_count(len(plan.plan.steps), 'step')}")
+    for (severity, what, way_out), steps in said.items():
+        output.prose(f"  {severity:6}  {', '.join(steps)}: {what}")
+        output.prose(f"          way out: {way_out}")
+    output.data("")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _document(findings: dict[AnyPlan, list[Finding]], broken: int) -> dict[str, object]:
+    return {
+        "plans": [{"plan": plan.name, "planVersion": plan.version} for plan in findings],
+        "findings": [finding for found in findings.values() for finding in found],
+        "broken": broken,
+    }
+
+
+COMMANDS = (check_plans,)

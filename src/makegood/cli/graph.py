@@ -1,0 +1,54 @@
+"""`graph`: a plan drawn with its undo lane."""
+
+from pathlib import Path
+
+import click
+
+from makegood import drawing
+from makegood.cli import output
+from makegood.cli.planned import named_plan
+from makegood.errors import MakegoodError
+
+FORMATS = {"text": drawing.text, "mermaid": drawing.mermaid, "svg": drawing.svg}
+
+
+@click.command()
+@click.argument("plan", metavar="APP:PLAN")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), help="[default: by FILE's name, or text]")
+@click.option(
+    "--output",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write it there; .svg and .mmd say the format.",
+)
+def graph(plan: str, form: str | None, file: Path | None) -> int:
+    """Draw a plan with its undo lane.
+
+    Forward is read downward on the left; beside each step stands its undo, numbered in the order in which
+    compensation calls them: undos of one number may run at the same time. What has no undo says why.
+
+    In place of APP:PLAN a file PLAN.json may hold a plan document.
+    """
+    drawn = FORMATS[form or _form_of(file)](named_plan(plan).plan)
+    if file is None:
+        output.data(drawn)
+    else:
+        _write(file, drawn)
+    return output.OK
+
+
+def _form_of(file: Path | None) -> str:
+    suffix = "" if file is None else file.suffix
+    return {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}.get(suffix, "text")
+
+
+def _write(file: Path, drawn: str) -> None:
+    try:
+        file.write_text(f"{drawn}\n", "utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise MakegoodError(f"{file}: {reason}; name a file that can be written") from None
+
+
+COMMANDS = (graph,)

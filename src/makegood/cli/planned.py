@@ -1,0 +1,34 @@
+"""A plan that a command is given: APP:PLAN, or a file with a plan document."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from makegood.authoring.agent import Agent
+from makegood.authoring.loading import AnyPlan, load_plan
+from makegood.authoring.plans import PlanDefinition
+from makegood.core.document import DOCUMENT_MAX
+from makegood.errors import PlanError
+
+
+def named_plan(spec: str) -> AnyPlan:
+    """The plan of `app.py:book` or of `book.json`. Raises PlanError where there is none, or it is no plan."""
+    return plan_of_document(spec) if is_document(spec) else load_plan(spec)
+
+
+def is_document(spec: str) -> bool:
+    """Whether a plan document is meant: a file's name that ends in .json."""
+    return spec.endswith(".json")
+
+
+def plan_of_document(file: str, agents: Iterable[Agent] | None = None) -> AnyPlan:
+    """The plan in a file, held against agents if any are given. Raises PlanError."""
+    try:
+        with Path(file).open("rb") as opened:
+            raw = opened.read(DOCUMENT_MAX + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PlanError(f"{file}: {reason}; name a file with a plan document in it") from None
+    try:
+        return PlanDefinition.from_document(raw, agents=agents)
+    except PlanError as error:
+        raise PlanError(f"{file}: {error}") from None

@@ -1,0 +1,93 @@
+"""The tasks of a store that have not ended: which are due, what they wait for, which cannot be read."""
+
+import msgspec
+
+from makegood.core.plan import Millis, Plan, pinned_plan
+from makegood.core.record import TaskState, decode_head
+from makegood.errors import PlanError
+from makegood.reading.waiting import task_waiting
+from makegood.store.protocol import Query, Store, Stored
+
+LOOKED_AT_MAX = 10_000
+PAGE = 200
+UNDER_WAY = (int(TaskState.RUNNING), int(TaskState.COMPENSATING))
+
+
+class Due(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that somebody should have moved on: what it waits for, and since when it is due.
+
+    `action` is the "agent/action" of the step that waits, or "".
+    """
+
+    task_id: str
+    waits_for: str
+    action: str
+    since: Millis
+
+
+class Work(msgspec.Struct):
+    """What was found among the tasks that have not ended; `more`: there are others, not looked at."""
+
+    under_way: int = 0
+    parked: int = 0
+    due: list[Due] = []
+    illegible: dict[str, str] = {}
+    more: bool = False
+
+
+async def work_of(store: Store, now: Millis) -> Work:
+    """Look at the tasks that have not ended, the newest LOOKED_AT_MAX of them. Raises StoreError."""
+    looking = _Looking(store, now)
+    after: str | None = None
+    query = Query(states=(*UNDER_WAY, int(TaskState.FAILED)))
+    for _ in range(LOOKED_AT_MAX // PAGE):
+        page = await store.search(query, after=after, limit=PAGE)
+        for stored in page.tasks:
+            await looking.at(stored)
+        after = page.next
+        if after is None:
+            break
+    looking.work.more = after is not None
+    return looking.work
+
+
+class _Looking:
+    def __init__(self, store: Store, now: Millis) -> None:
+        self.work = Work()
+        self._store, self._now = store, now
+        self._plans: dict[str, Plan | PlanError] = {}
+
+    async def at(self, stored: Stored) -> None:
+        """Count a task in."""
+        under_way = stored.state in UNDER_WAY
+        self.work.under_way += under_way
+        self.work.parked += not under_way
+        plan = await self._plan(stored.plan_version)
+        if isinstance(plan, PlanError):
+            self.work.illegible[stored.task_id] = str(plan)
+            return
+        try:
+            due = _due(stored, plan, self._now)
+        except Exception as error:  # a damaged record may decode and still hold together nowhere
+            self.work.illegible[stored.task_id] = f"{type(error).__name__}: {error}"
+        else:
+            self.work.due += due
+
+    async def _plan(self, version: str) -> Plan | PlanError:
+        if version not in self._plans:
+            document = await self._store.load_plan(version)
+            try:
+                self._plans[version] = pinned_plan(version, document)
+            except PlanError as error:
+                self._plans[version] = error
+        return self._plans[version]
+
+
+def _due(stored: Stored, plan: Plan, now: Millis) -> list[Due]:
+    head = decode_head(stored.head)
+    waiting = task_waiting(plan, head, now)
+    if waiting is None or stored.due is None or stored.due > now:
+        return []
+    step = None if waiting.step is None else plan.steps[waiting.step]
+    action = "" if step is None else f"{step.agent}/{step.action}"
+    return [Due(task_id=stored.task_id, waits_for=waiting.on, action=action, since=stored.due)]
