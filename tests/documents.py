@@ -112,6 +112,7 @@ class Reader:
     document: Path
     program: types.ModuleType = field(default_factory=lambda: types.ModuleType("__main__"))
     started: list[tuple[Command, subprocess.Popen[bytes], IO[bytes]]] = field(default_factory=list)
+    mentioned: set[str] = field(default_factory=set)
 
     def read(self) -> None:
         """Raise Untrue, or whatever the Python blocks raise, at the first thing that does not hold."""
@@ -155,7 +156,8 @@ class Reader:
         for program, word in re.findall(r"`(make|makegood) ([a-z][\w-]*)[^`]*`", block.text):
             if program == "make":
                 makefile_has(block.line, word)
-            else:
+            elif word not in self.mentioned:
+                self.mentioned.add(word)
                 self.run(Command(block.line, f"makegood {word} --help"))
 
     def run(self, command: Command) -> None:
