@@ -13,7 +13,7 @@ endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: demo test soak proofs mutants lint bench clean
+.PHONY: demo test soak proofs mutants lint site bench clean
 
 demo: $(VENV)/with-cli
 	$(BIN)/makegood demo
@@ -38,10 +38,14 @@ proofs: $(VENV)/with-tools
 mutants: $(VENV)/with-dev
 	$(BIN)/python -m tests.mutants $(ONLY)
 
+# The documentation as a site, in build/site.
+site: $(VENV)/with-dev
+	$(BIN)/python -m tools.site
+
 lint: $(VENV)/with-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy src tests $(wildcard bench/*.py examples/*.py proofs/*.py)
+	$(BIN)/mypy src tests tools $(wildcard bench/*.py examples/*.py proofs/*.py)
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -q tests/test_house.py

@@ -19,9 +19,6 @@ ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
 CONTENTS = "docs/README.md"
 
-COMING = frozenset({"docs/payloads.md", "docs/services.md", "docs/sync.md"})
-"""Pages that are linked to already and are being written; take one away when it is there."""
-
 
 def pages(root: Path = ROOT) -> list[str]:
     """The Markdown files of the site, by their paths in the project."""
@@ -57,8 +54,6 @@ def stage(folder: Path, root: Path = ROOT) -> None:
                 target = folder / file.relative_to(root)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, target)
-    for page in COMING - {*pages(root)}:
-        _put(folder / page, f"# {Path(page).stem.capitalize()}\n\nThis page is being written.\n")
 
 
 def _folders_named(page: Path, text: str) -> str:

@@ -15,7 +15,7 @@ from makegood.authoring import (
     step,
 )
 from makegood.client import Makegood, Task
-from makegood.core.document import KeyForm, Retry, UndoRetry
+from makegood.core.document import Retry, UndoRetry
 from makegood.errors import (
     CannotTell,
     Compensated,
@@ -26,6 +26,7 @@ from makegood.errors import (
     Transient,
     Unknown,
 )
+from makegood.payload import Secret
 
 __version__ = "0.1.0"
 """The version in pyproject.toml, to be had without a look at the installation."""
@@ -36,13 +37,13 @@ __all__ = [
     "CannotTell",
     "Compensated",
     "Failed",
-    "KeyForm",
     "Makegood",
     "MakegoodError",
     "NotThere",
     "PlanDefinition",
     "Refused",
     "Retry",
+    "Secret",
     "StillRunning",
     "Task",
     "There",

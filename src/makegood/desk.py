@@ -7,7 +7,7 @@ timer is needed.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from makegood.clock import Clock
 from makegood.commit import RETRY_CAP, RETRY_FIRST, commit
@@ -63,15 +63,18 @@ class Desk:
         if task_id not in self._tray:
             self._tray.put(task_id, Posted(None))
 
-    async def submit(self, plan: Plan, task_id: str, event: TaskSubmitted) -> bool:
+    async def submit(
+        self, plan: Plan, task_id: str, event: TaskSubmitted, *, beside: Sequence[str] = ()
+    ) -> bool:
         """Enter a new task; False if the id is taken. Its plan must be saved. Raises StoreError.
 
-        Either way the task is durable when this returns.
+        Either way the task is durable when this returns. `beside` are tasks that are submitted with it, to
+        be written in the same commit.
         """
         self.shelf.add_plan(plan)
         self._new[task_id] = self._new.get(task_id, 0) + 1
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._tray.put(task_id, Posted(event, answer, plan))
+        self._tray.put(task_id, Posted(event, answer, plan, beside))
         try:
             return await answer
         finally:
@@ -229,7 +232,10 @@ class Desk:
         version = decision.entry.version if decision is not None else -1
         if self._faults.get(task_id) != version:
             self._faults[task_id] = version
-            log.error("task %s: a decision failed and nothing of it was kept", task_id, exc_info=error)
+            named = {"task_id": task_id}
+            log.error(
+                "task %s: a decision failed and nothing of it was kept", task_id, exc_info=error, extra=named
+            )
         if decision is not None:
             self.rooms.release(decision.claims)
         for post in posts:

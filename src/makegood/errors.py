@@ -1,7 +1,7 @@
 """Every error makegood raises, in one tree.
 
 MakegoodError
-├── PlanError          a plan, an agent or a document that cannot keep the promises
+├── PlanError          an app, agent, plan or document that cannot keep the promises, an id that is none
 ├── PayloadError       a value that cannot be written exactly; names its path
 ├── UnknownTask        no task has this id
 ├── SubmissionConflict the id is taken by a task with another plan or input
@@ -11,7 +11,7 @@ MakegoodError
 │   └── Failed         it is parked and waits for a person
 ├── StoreError
 │   ├── StoreUncertain the answer to a commit was lost: it may have happened
-│   ├── StoreUnavailable the store cannot be reached or written now
+│   ├── StoreUnavailable the store is not there, or cannot be reached or written now
 │   └── SchemaMismatch the store's schema is not the one this code knows
 └── CallOutcome        raised by an action, an undo or a probe to say how its call ended
     ├── Refused        the service said no; certainly no effect; do not try again
@@ -27,7 +27,8 @@ class MakegoodError(Exception):
 
 
 class PlanError(MakegoodError):
-    """A plan, an agent's declaration or a plan document that cannot keep the promises."""
+    """What cannot be run as written: an app that cannot be imported; an agent, a plan or a document that
+    cannot keep the promises; a task id or a deadline that is none."""
 
 
 class PayloadError(MakegoodError):
@@ -76,7 +77,7 @@ class StoreUncertain(StoreError):
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot be reached or written now; nothing of the batch is in it."""
+    """The store is not there, or cannot be reached or written now; nothing of the batch is in it."""
 
 
 class SchemaMismatch(StoreError):

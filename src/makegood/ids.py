@@ -8,9 +8,9 @@ from makegood.errors import PlanError
 TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-def check_task_id(task_id: str) -> str:
+def check_task_id(task_id: object) -> str:
     """The id as given; raises PlanError if it is not one."""
-    if not TASK_ID.fullmatch(task_id):
+    if not isinstance(task_id, str) or not TASK_ID.fullmatch(task_id):
         raise PlanError(
             f"task id {task_id!r}: an id has 1 to 100 letters, digits, dots, dashes or underscores, "
             "and begins with a letter or a digit"

@@ -4,7 +4,7 @@ The rooms never import each other. They meet in recorded state; in one process t
 across.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from makegood.core.draft import Draft
@@ -61,6 +61,8 @@ class Rooms:
     def __init__(self) -> None:
         self.deciding: list[Room] = []
         self.agents: AgentRoom | None = None
+        self.listening: list[Callable[[Entry], None]] = []
+        """Who else is told of what was committed here."""
 
     def release(self, claims: Sequence[Claimed]) -> None:
         if self.agents is not None and claims:
@@ -71,3 +73,5 @@ class Rooms:
             room.saved(entry)
         if self.agents is not None:
             self.agents.saved(entry)
+        for listener in self.listening:
+            listener(entry)

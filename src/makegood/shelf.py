@@ -104,4 +104,6 @@ class Shelf:
     def _say(self, stored: Stored, why: str) -> None:
         if self._damaged.get(stored.task_id) != stored.version:
             self._damaged[stored.task_id] = stored.version
-            log.error("task %s cannot be driven here: %s", stored.task_id, why)
+            log.error(
+                "task %s cannot be driven here: %s", stored.task_id, why, extra={"task_id": stored.task_id}
+            )

@@ -15,17 +15,23 @@ DECISIONS_MAX = 25
 class Posted:
     """A fact on its way: what came of it is told to `answer`, if anybody waits. A submission has a `plan`.
 
-    No event at all is a look: something in the task may be due.
+    No event at all is a look: something in the task may be due. `beside`: tasks that are to be decided in
+    the same batch.
     """
 
-    __slots__ = ("answer", "decided", "event", "plan")
+    __slots__ = ("answer", "beside", "decided", "event", "plan")
 
     def __init__(
-        self, event: Event | None, answer: asyncio.Future[bool] | None = None, plan: Plan | None = None
+        self,
+        event: Event | None,
+        answer: asyncio.Future[bool] | None = None,
+        plan: Plan | None = None,
+        beside: Sequence[str] = (),
     ) -> None:
         self.event = event
         self.answer = answer
         self.plan = plan
+        self.beside = beside
         self.decided = 0
 
     def tell(self, news: bool) -> None:
@@ -57,8 +63,10 @@ class Tray:
             self._filled.set_result(None)
 
     def take(self, tasks: int) -> dict[str, list[Posted]]:
-        """Empty it of the posts of so many tasks at most, those first that have waited longest."""
-        return {task_id: self._posts.pop(task_id) for task_id in list(islice(self._posts, tasks))}
+        """Empty it of the posts of so many tasks, longest waiting first, and of those beside them."""
+        taken = {task_id: self._posts.pop(task_id) for task_id in list(islice(self._posts, tasks))}
+        beside = [other for posts in taken.values() for post in posts for other in post.beside]
+        return taken | {other: self._posts.pop(other) for other in beside if other in self._posts}
 
     async def filled(self) -> None:
         """Wait until something is in it."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from makegood import Compensated, Makegood, MakegoodError
+from makegood.client import Where
 from makegood.errors import SubmissionConflict, UnknownTask
 from tests.acceptance import slow, trips
 from tests.acceptance.yard import Yard
@@ -123,7 +124,7 @@ def test_what_a_caller_waits_for(yard: Yard) -> None:
             with pytest.raises(UnknownTask):
                 await client.task("nobody").wait(1)
             with pytest.raises(MakegoodError, match="'Gone' is no state"):
-                await client.list(["Gone"])
+                await client.list(Where(states=("Gone",)))
             assert await open_task.wait(30) == "Completed"
 
     run(work)

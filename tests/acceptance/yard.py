@@ -14,6 +14,7 @@ from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from makegood import Makegood
+from makegood.client import Where
 from makegood.core.events import Row, decode_row
 from makegood.store.url import open_store
 from tests.acceptance.ledger import Ledger
@@ -217,7 +218,9 @@ class Place:
         """Wait until so many tasks are there and none goes on; how they ended."""
 
         def ended() -> dict[str, str]:
-            going = self.ask(lambda makegood: makegood.list(["Running", "Compensating"], limit=1))
+            going = self.ask(
+                lambda makegood: makegood.list(Where(states=("Running", "Compensating")), limit=1)
+            )
             states = {} if going.tasks else self.states()
             return states if len(states) == count else {}
 

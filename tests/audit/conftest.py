@@ -75,6 +75,11 @@ class Place:
         db.close()
         return found
 
+    def plan_version(self, task_id: str) -> str:
+        """The hash of the plan that a task is pinned to."""
+        [(version,)] = self.sql("SELECT plan_version FROM tasks WHERE task_id = ?", task_id)
+        return str(version)
+
     def number(self, task_id: str) -> int:
         [(number,)] = self.sql("SELECT id FROM tasks WHERE task_id = ?", task_id)
         return int(number)

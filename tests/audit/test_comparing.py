@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from makegood import Agent, KeyForm, Makegood, PlanDefinition, plan, step
+from makegood import Agent, Makegood, PlanDefinition, plan, step
 from makegood.auditing import End, Finding, Held, Report, audit
+from makegood.authoring import KeyForm
 from makegood.core.keys import derive_key
 from makegood.core.record import Kind as Call
 from makegood.core.words import moment

@@ -1,6 +1,7 @@
 """Tasks as a store would hold them, made of what other tests' worlds remember."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from makegood.core import machine
 from makegood.core.events import Row, encode_row
@@ -13,15 +14,16 @@ def written(task_id: str, plan: Plan, head: bytes, rows: Sequence[Row]) -> Writt
     """The task with its head as the core left it; digest and write id are those a desk would have added."""
     kept = [(version, 7, encode_row(row)) for version, row in enumerate(rows, 1)]
     sealed = decode_head(head)
-    sealed.write_id, sealed.digest = 7, digest_at(kept, len(kept)) or b""
-    return Written(
+    unsealed = Written(
         task_id=task_id,
         version=len(kept),
         state=sealed.state,
         due=machine.due(plan, sealed),
-        head=encode_head(sealed),
+        head=head,
         plan=plan.name,
         plan_version=plan.version,
         created_at=sealed.created_at,
         rows=kept,
     )
+    sealed.write_id, sealed.digest = 7, digest_at(unsealed, len(kept)) or b""
+    return replace(unsealed, head=encode_head(sealed))

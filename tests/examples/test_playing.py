@@ -13,6 +13,7 @@ import pytest
 
 from examples.staging import ledger, store
 from makegood import Makegood
+from makegood.client import Where
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PLANS = {
@@ -61,7 +62,7 @@ def entries(folder: Path) -> int:
 
 async def unfinished(folder: Path) -> int:
     async with Makegood(store(folder)) as makegood:
-        return len((await makegood.list(["Running", "Compensating"])).tasks)
+        return len((await makegood.list(Where(states=("Running", "Compensating")))).tasks)
 
 
 @ALL

@@ -166,9 +166,9 @@ OF_THE_SHELL = (
     ),
     Mutant(
         "what is not known is taken for no effect",
-        "agents/classify.py",
-        "            return Meaning(Reply.UNKNOWN, _text(error))\n\n\ndef meaning_of_status",
-        "            return Meaning(Reply.TRANSIENT, _text(error))\n\n\ndef meaning_of_status",
+        "agents/libraries.py",
+        "    if rule is None:\n        return UNKNOWN",
+        "    if rule is None:\n        return TRANSIENT",
     ),
     Mutant(
         "a probe that fails says absent",
@@ -179,13 +179,13 @@ OF_THE_SHELL = (
     Mutant(
         "the undo does not get the result",
         "agents/work.py",
-        "        raw = values.results.get(self.step.index)\n        if raw is None:",
-        "        raw = None\n        if raw is None:",
+        "        raw = self._raw_result(values)\n        return None if raw is None",
+        "        raw = None\n        return None if raw is None",
     ),
     Mutant(
         "store time falls with the wall clock",
         "store/stamp.py",
-        "now = max(carried, self._clock.wall(), mark)",
+        "now = max(carried, wall, mark)",
         "now = self._clock.wall()",
     ),
     Mutant(

@@ -10,8 +10,8 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from makegood.payload import codec_for
-from makegood.testing.rehearsal.samples import sample, schema_of, with_paths
+from makegood.payload import codec_for, schema_of
+from makegood.testing.rehearsal.samples import sample, with_paths
 
 
 class Colour(Enum):

@@ -19,7 +19,7 @@ SERVICES = {
 URL = re.compile(
     r"(?P<service>\w+)/reservations(/by-key/(?P<of>.+)|/(?P<id>.+)|\?reference=(?P<reference>.+))?"
 )
-ARRIVES, ADDRESS = "2030-01-01T12:00:00", "5 Harbour Road"
+ARRIVES, ADDRESS = "2030-01-01T12:00:00Z", "5 Harbour Road"
 
 stage = Rehearsal()
 stage.runs(trip.flights, trip.hotels, trip.cars)

@@ -10,6 +10,7 @@ from time import monotonic, sleep
 
 import apsw
 
+from makegood.client import Where
 from makegood.demo.world import SERVICE_SETTLE
 from tests.acceptance.yard import NOTHING, Place, Running, Watched
 from tests.soak.nursery import Forked, Nursery
@@ -139,7 +140,9 @@ class World(Place):
 
     def _none_goes_on(self) -> bool:
         over = monotonic() + REST_WITHIN
-        while self.ask(lambda makegood: makegood.list(["Running", "Compensating"], limit=1)).tasks:
+        while self.ask(
+            lambda makegood: makegood.list(Where(states=("Running", "Compensating")), limit=1)
+        ).tasks:
             if monotonic() > over:
                 return False
             sleep(LOOK_EVERY)

@@ -1,11 +1,11 @@
-"""What a service's `Retry-After` is taken for: a floor for the next try, or nothing."""
+"""What exceptions mean that no library made as it does, and what `Retry-After` is taken for."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
 
-from makegood.agents.classify import meaning_of_status
+from makegood.agents.classify import meaning_of, meaning_of_status
 from makegood.core.events import Reply
 
 SENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,3 +28,61 @@ def test_what_retry_after_says(said: str, wait: int) -> None:
     headers = {"retry-AFTER": said, "Date": format_datetime(SENT)}
     meaning = meaning_of_status(429, headers)
     assert (meaning.reply, meaning.retry_after) == (Reply.TRANSIENT, wait)
+
+
+def of(library: str, name: str, base: type[Exception] = Exception, **attributes: object) -> Exception:
+    """An exception that is called like one of a library, and is otherwise as given."""
+    kind = type(name, (base,), {"__module__": f"{library}.inner"})
+    error: Exception = kind("it fails")
+    vars(error).update(attributes)
+    return error
+
+
+def test_whatever_is_not_known_is_unknown() -> None:
+    for error in (
+        ValueError(),
+        TimeoutError(),
+        ConnectionResetError(),
+        KeyboardInterrupt(),
+        of("mine", "Odd"),
+    ):
+        assert meaning_of(error).reply is Reply.UNKNOWN
+
+
+def test_what_derives_from_a_known_exception_is_taken_for_it() -> None:
+    class Mine(ConnectionRefusedError):
+        pass
+
+    assert meaning_of(Mine()).reply is Reply.TRANSIENT
+
+
+def test_an_exception_of_your_own_hides_what_it_wraps() -> None:
+    """It may have been raised after much else."""
+    wrapped = ValueError("nobody there")
+    wrapped.__cause__ = ConnectionRefusedError()
+    assert meaning_of(wrapped).reply is Reply.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        of("requests", "HTTPError", response=None),
+        of("requests", "ConnectionError"),
+        of("httpx", "HTTPStatusError"),
+        of("aiohttp", "ClientResponseError", status="no", headers=5, history=()),
+        of("botocore", "ClientError", response={}),
+        of("botocore", "SSLError", kwargs=None),
+        of("urllib3", "MaxRetryError", reason=None),
+        of("psycopg", "Error"),
+        of("sqlite3", "Error", sqlite_errorname=None),
+        of("urllib", "URLError", reason="no host given"),
+    ],
+    ids=repr,
+)
+def test_what_is_not_as_its_library_makes_it_is_unknown(error: Exception) -> None:
+    assert meaning_of(error).reply is Reply.UNKNOWN
+
+
+def test_a_class_without_a_proper_module_is_unknown() -> None:
+    kind = type("Odd", (Exception,), {"__module__": 5})
+    assert meaning_of(kind()).reply is Reply.UNKNOWN

@@ -174,7 +174,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         a_plan({"parallel": [{"step": "a", "agent": "a", "action": "a", "pivot": True}]}),
         "must stand alone at top level",
     ),
-    ("a reference to nothing", a_plan(a_step(args={"x": ref("b")})), "'b', which has not ended before it"),
+    ("a reference to nothing", a_plan(a_step(args={"x": ref("b")})), "'b', which is no step of the plan"),
     ("a reference to itself", a_plan(a_step(args={"x": ref("book")})), "has not ended before it"),
     ("a reference ahead", a_plan(a_step("a", args={"x": ref("b")}), a_step("b")), "has not ended before it"),
     (

@@ -1,12 +1,42 @@
 """`call()`: what an action, an undo or a probe may know of the call it is making."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, MutableMapping
 from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from makegood.core.plan import Millis
 from makegood.core.record import Kind
 from makegood.errors import MakegoodError
 
+log = logging.getLogger("makegood.call")
+
 _current: ContextVar["Call"] = ContextVar("makegood_call")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class CallLogger(logging.LoggerAdapter[logging.Logger]):
+    """Logs under "makegood.call"; each record has `task_id`, `step`, `attempt` and `kind`, and says them."""
+
+    def __init__(self, call: "Call") -> None:
+        kind = call.kind.name.lower()
+        named = {"task_id": call.task_id, "step": call.step, "attempt": call.attempt, "kind": kind}
+        super().__init__(log, named)
+        self._hides = call.hides
+        self._named: dict[str, object] = named
+        self._prefix = f"{call.task_id} {call.step} ({kind} {call.attempt})"
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        """The message with the call in front, and the caller's own `extra` beside the call's."""
+        return f"{self._prefix}: {msg}", {**kwargs, "extra": {**(kwargs.get("extra") or {}), **self._named}}
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        """Log, with what the call was given as a secret hidden in the message."""
+        if self.isEnabledFor(level):
+            said = self._hides(str(msg) % args if args else str(msg))
+            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
+            super().log(level, said, **kwargs)
 
 
 class Call:
@@ -16,11 +46,13 @@ class Call:
     """
 
     __slots__ = (
+        "_complete_by",
         "_do_key",
         "_key",
         "_left",
         "attempt",
         "cancelled",
+        "hides",
         "key_read",
         "kind",
         "result_known",
@@ -38,18 +70,23 @@ class Call:
         key: str,
         do_key: str,
         result_known: bool,
+        complete_by: Millis,
         left: Callable[[], float],
+        hides: Callable[[str], str] = str,
     ) -> None:
         self.task_id = task_id
         self.step = step
         self.kind = kind
         self.attempt = attempt
+        self.hides = hides
+        """A text without the secrets that this call was given."""
         self._do_key = do_key
         self.result_known = result_known
         self.cancelled = False
         """The task is being undone: a long action may stop early and raise."""
         self.key_read = False
         self._key = key
+        self._complete_by = complete_by
         self._left = left
 
     @property
@@ -79,6 +116,20 @@ class Call:
     def time_left(self) -> float:
         """Seconds until this call's timeout; hand it to the client library as its own timeout."""
         return max(0.0, self._left())
+
+    @property
+    def deadline(self) -> datetime:
+        """When this call must be over, in UTC: the record's `completeBy`, for others to keep.
+
+        A moment, since seconds left mean nothing to a service that reads them later. It is the store's
+        time: for a timeout of your own take `time_left`, which no wall clock can stretch.
+        """
+        return _EPOCH + timedelta(milliseconds=self._complete_by)
+
+    @property
+    def logger(self) -> CallLogger:
+        """A logger whose records name this call."""
+        return CallLogger(self)
 
 
 def call() -> Call:

@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,6 +22,7 @@ from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
 from makegood.errors import CallOutcome, PayloadError
+from makegood.payload import Envelope
 from makegood.rooms import Entry
 
 log = logging.getLogger("makegood.agents")
@@ -31,7 +33,9 @@ THREAD_NAME = "makegood-call"
 """How the names of threads that make calls begin."""
 GOING_DOWN = "its process is going down"
 NO_THREAD = "too late to send: no thread was free in time"
-CLIENTS = frozenset(("http", "httpx", "ssl", "urllib"))
+CLIENTS = frozenset(
+    ("aiohttp", "botocore", "http", "httpx", "psycopg", "requests", "ssl", "urllib", "urllib3")
+)
 """Libraries whose exceptions are news of a service, not faults in the user's code."""
 STILL_WAITING = 10.0
 """Seconds between two words on what holds up leaving."""
@@ -79,10 +83,12 @@ class Runner:
         *,
         period: float = 1.0,
         stuck: Callable[[str], None] | None = None,
+        envelope: Envelope | None = None,
     ) -> None:
         self._desk = desk
         self._period = period
         self._stuck = stuck or (lambda name: None)
+        self._envelope = envelope or Envelope()
         self._actions: dict[tuple[str, str], Action] = {
             (agent.name, name): action for agent in agents for name, action in agent.actions.items()
         }
@@ -150,6 +156,7 @@ class Runner:
                 claim,
                 kind,
                 self._actions[step.agent, step.action],
+                self._envelope,
                 deadline=since + step.timeout / 1000,
                 start_by=since + min(step.timeout, LEASE) / 1000,
             )
@@ -183,7 +190,13 @@ class Runner:
         expected = isinstance(error, CallOutcome | OSError | asyncio.CancelledError)
         expected = expected or type(error).__module__.partition(".")[0] in CLIENTS
         level = logging.DEBUG if expected else logging.WARNING
-        log.log(level, "%s: it raised %s", work.name, type(error).__name__, exc_info=error)
+        if work.holds_secrets:  # a traceback ends with what the error says
+            told = work.hides("".join(traceback.format_exception(error)))
+            log.log(level, "%s: it raised %s\n%s", work.name, type(error).__name__, told, extra=work.labels)
+        else:
+            log.log(
+                level, "%s: it raised %s", work.name, type(error).__name__, exc_info=error, extra=work.labels
+            )
 
     def _landed(self, flight: Flight) -> None:
         """Its slot is free; look at once for a call that was passed by for want of one."""
@@ -254,7 +267,11 @@ class Runner:
 
     def _overran(self, flight: Flight) -> None:
         work, flight.overrun = flight.work, True
-        log.warning("%s: it is past its timeout and cannot be stopped; its lease is kept", work.name)
+        log.warning(
+            "%s: it is past its timeout and cannot be stopped; its lease is kept",
+            work.name,
+            extra=work.labels,
+        )
         self._renew(flight)
         flight.timer = asyncio.get_running_loop().call_later(work.step.settle / 1000, self._stuck, work.name)
 

@@ -11,10 +11,11 @@ from makegood.authoring.action import Action, Function
 from makegood.authoring.probing import There, probe_answer
 from makegood.core.events import NULL, Answer, Claimed, Event, HandedBack, Probed, Reply, Reported
 from makegood.core.plan import Millis, StepPlan
-from makegood.core.record import Kind
+from makegood.core.record import ERROR_KEPT, Kind
+from makegood.core.secrets import secrets_in, texts_of, without
 from makegood.core.values import Values
 from makegood.errors import PayloadError, StillRunning
-from makegood.payload import MissingPath, resolve
+from makegood.payload import Envelope, MissingPath, UnknownField, resolve
 from makegood.rooms import Entry
 
 UNREADABLE_FIRST: Millis = 15_000
@@ -32,10 +33,30 @@ class Work:
     store time, as recorded. The two part when a wall clock jumps.
     """
 
-    __slots__ = ("action", "attempt", "complete_by", "deadline", "entry", "key", "kind", "start_by", "step")
+    __slots__ = (
+        "_envelope",
+        "_secrets",
+        "action",
+        "attempt",
+        "complete_by",
+        "deadline",
+        "entry",
+        "key",
+        "kind",
+        "start_by",
+        "step",
+    )
 
     def __init__(
-        self, entry: Entry, claim: Claimed, kind: Kind, action: Action, *, deadline: float, start_by: float
+        self,
+        entry: Entry,
+        claim: Claimed,
+        kind: Kind,
+        action: Action,
+        envelope: Envelope,
+        *,
+        deadline: float,
+        start_by: float,
     ) -> None:
         opened = entry.head.open[claim.step]
         self.entry = entry
@@ -47,11 +68,19 @@ class Work:
         self.complete_by: Millis = opened.complete_by
         self.deadline = deadline
         self.start_by = start_by
+        self._envelope = envelope
+        self._secrets: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
         """For logs: task, step and what is called."""
         return f"{self.entry.task_id} {self.step.name} ({self.kind.name.lower()} {self.attempt})"
+
+    @property
+    def labels(self) -> dict[str, object]:
+        """The same, for logs that machines read."""
+        kind = self.kind.name.lower()
+        return {"task_id": self.entry.task_id, "step": self.step.name, "kind": kind, "attempt": self.attempt}
 
     @property
     def function(self) -> Function:
@@ -74,24 +103,64 @@ class Work:
             key=do_key if self.kind is Kind.PROBE else self.key,
             do_key=do_key,
             result_known=self.step.index in values.results,
+            complete_by=self.complete_by,
             left=left,
+            hides=self.hides,
         )
 
     def arguments(self, values: Values) -> tuple[list[Any], dict[str, Any]]:
         """What the function is called with, from recorded values only. Raises PayloadError, MissingPath."""
-        recorded = Recorded(self.entry, values)
-        given = self.action.arguments(resolve(self.step.args, recorded))
+        recorded = Recorded(self.entry, values, self._envelope)
+        json = resolve(self.step.args, recorded)
+        self._learn_secrets(json, values)
+        given = self.action.arguments(json)
         function = self.function
         if self.kind is Kind.DO:
             return [], given
         named = {name: given[name] for name in function.takes}
         return ([self._result(values)] if self.kind is Kind.UNDO else []), named
 
+    def _learn_secrets(self, json: Any, values: Values) -> None:
+        """Whatever this call is given that nobody shall see."""
+        secrets = self.entry.plan.secrets
+        if not secrets:
+            return
+        found = set(texts_of(json, secrets_in(self.step.args, secrets)))
+        raw = self._raw_result(values)
+        if raw is not None:
+            found |= set(texts_of(msgspec.json.decode(raw), secrets.get(self.step.name, ())))
+        self._secrets = frozenset(found)
+
+    def hides(self, text: str) -> str:
+        """A text that the user's code made, without the secrets that it was given."""
+        return without(text, self._secrets)
+
+    @property
+    def holds_secrets(self) -> bool:
+        """Whether it was given any."""
+        return bool(self._secrets)
+
     def _result(self, values: Values) -> Any:
+        raw = self._raw_result(values)
+        return None if raw is None else self.action.result_codec.decode(raw, self._of_result)
+
+    def _raw_result(self, values: Values) -> bytes | None:
+        """The step's own result in clear, where it is known."""
         raw = values.results.get(self.step.index)
-        if raw is None:
-            return None
-        return self.action.result_codec.decode(bytes(raw), f"the result of {self.step.name}")
+        return None if raw is None else self._envelope.open(bytes(raw), self._of_result)
+
+    @property
+    def _of_result(self) -> str:
+        return f"the result of {self.step.name}"
+
+    def _closed(self, value: Any, where: str) -> msgspec.Raw:
+        """A result as it is stored; raises PayloadError."""
+        clear = self.action.result_codec.encode(value, where, limit=self._envelope.clear_max)
+        return msgspec.Raw(self._envelope.close(clear, where))
+
+    def _kept(self, error: str) -> str:
+        """An error as it is stored."""
+        return self._envelope.close_text(plain(self.hides(error)), ERROR_KEPT)
 
     # --- outcomes, as facts
 
@@ -102,7 +171,7 @@ class Work:
         raw = NULL
         if self.kind is Kind.DO:
             try:
-                raw = msgspec.Raw(self.action.result_codec.encode(value, f"the result of {self.step.name}"))
+                raw = self._closed(value, self._of_result)
             except PayloadError as error:
                 return self._report(Reply.SPOILED, str(error), key_read=call.key_read)
         return self._report(Reply.DONE, "", key_read=call.key_read, result=raw)
@@ -111,7 +180,7 @@ class Work:
         """The function raised, or was cut off."""
         if self.kind is Kind.PROBE:
             answer = Answer.RUNNING if isinstance(error, StillRunning) else Answer.CANNOT_TELL
-            return Probed(self.step.index, self.attempt, answer, error=meaning_of(error).error)
+            return Probed(self.step.index, self.attempt, answer, error=self._kept(meaning_of(error).error))
         meaning = meaning_of(error, keyed=self.step.keyed)
         key_read = call is None or call.key_read
         return self._report(meaning.reply, meaning.error, key_read=key_read, wait=meaning.retry_after)
@@ -127,10 +196,11 @@ class Work:
         if isinstance(error, MissingPath) and self.kind is Kind.DO:
             return self._report(Reply.UNRESOLVED, str(error))
         under_way = now - self.entry.head.open[self.step.index].started_at
-        return self.handed_back(str(error), max(UNREADABLE_FIRST, min(under_way, UNREADABLE_CAP)))
+        wait = max(UNREADABLE_FIRST, min(under_way, UNREADABLE_CAP))
+        return self.handed_back(f"{error}{_way_out(error)}", wait)
 
     def handed_back(self, why: str, wait: Millis = 0) -> Event:
-        return HandedBack(self.step.index, self.attempt, plain(why), wait)
+        return HandedBack(self.step.index, self.attempt, self._kept(why), wait)
 
     def _report(
         self,
@@ -148,7 +218,7 @@ class Work:
             self.kind,
             reply,
             result,
-            plain(error),
+            self._kept(error),
             retry_after=wait,
             key_read=read,
         )
@@ -158,23 +228,36 @@ class Work:
         if not isinstance(said, There):
             return Probed(self.step.index, self.attempt, Answer.ABSENT)
         try:
-            raw = self.action.result_codec.encode(said.value, f"the answer of the probe of {self.step.name}")
+            raw = self._closed(said.value, f"the answer of the probe of {self.step.name}")
         except PayloadError as error:
-            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=plain(str(error)))
-        return Probed(self.step.index, self.attempt, Answer.THERE, msgspec.Raw(raw))
+            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=self._kept(str(error)))
+        return Probed(self.step.index, self.attempt, Answer.THERE, raw)
+
+
+def _way_out(error: PayloadError) -> str:
+    """What to do about a type that has changed since the task began."""
+    if isinstance(error, UnknownField):
+        return "; nothing that a task holds is dropped, so keep the field until such tasks have ended"
+    if "missing required field" in str(error) or "Field required" in str(error):
+        return ", which this task is older than: give the field a default"
+    return ""
 
 
 class Recorded(Mapping[str, Any]):
     """The recorded values by name, decoded when first asked for: "input", and results by step name."""
 
-    def __init__(self, entry: Entry, values: Values) -> None:
+    def __init__(self, entry: Entry, values: Values, envelope: Envelope) -> None:
         self._index_of = entry.plan.index_of
         self._values = values
+        self._envelope = envelope
 
     def __getitem__(self, name: str) -> Any:
         if name == "input":
-            return msgspec.json.decode(self._values.input)
-        return msgspec.json.decode(self._values.results[self._index_of[name]])
+            return self._clear(self._values.input, "the input")
+        return self._clear(self._values.results[self._index_of[name]], f"the result of {name}")
+
+    def _clear(self, raw: msgspec.Raw, where: str) -> Any:
+        return msgspec.json.decode(self._envelope.open(bytes(raw), where))
 
     def __iter__(self) -> Iterator[str]:
         yield "input"

@@ -12,6 +12,7 @@ from makegood.auditing.records import Audited, Records
 from makegood.auditing.seal import Seal, broken_seals
 from makegood.authoring.agent import Agent
 from makegood.core.words import moment
+from makegood.payload import Envelope
 from makegood.reading.audit import ABOUT_EFFECTS, End, Finding, Kind, Statement
 from makegood.store.protocol import Store
 
@@ -47,10 +48,16 @@ class Audit:
     """What is to be audited. With agents, what their listing functions tell is compared with the record."""
 
     def __init__(
-        self, store: Store, agents: Iterable[Agent] = (), *, listing_timeout: float = LISTING_TIMEOUT
+        self,
+        store: Store,
+        agents: Iterable[Agent] = (),
+        envelope: Envelope | None = None,
+        *,
+        listing_timeout: float = LISTING_TIMEOUT,
     ) -> None:
         self._store = store
         self._agents = list(agents)
+        self._envelope = envelope or Envelope()
         self._listing_timeout = listing_timeout
 
     async def run(
@@ -62,7 +69,7 @@ class Audit:
         `seal` is a new file for the digests of all that is sound, `against` one that was made so before.
         Raises UnknownTask, StoreError, MakegoodError for a file that cannot be used, PayloadError.
         """
-        records, began = Records(self._store), moment(await self._store.now())
+        records, began = Records(self._store, self._envelope), moment(await self._store.now())
         moving = await records.moving() if self._agents else frozenset()
         listed = await listings(self._agents, self._listing_timeout)
         comparer = Comparer(listed, began, moving) if listed else None

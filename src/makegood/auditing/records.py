@@ -7,6 +7,7 @@ from typing import NamedTuple
 from makegood.core.plan import Plan, pinned_plan
 from makegood.core.record import AT_REST, TaskState
 from makegood.errors import PlanError, UnknownTask
+from makegood.payload import Envelope
 from makegood.reading.audit import Statement, statement_of
 from makegood.reading.proof import Written
 from makegood.store.protocol import Query, Store, Stored
@@ -26,8 +27,9 @@ class Audited(NamedTuple):
 class Records:
     """Reads and proves tasks, one after the other; of the plans each is read once."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, envelope: Envelope) -> None:
         self._store = store
+        self._envelope = envelope
         self._plans: dict[str, Plan | PlanError] = {}
 
     async def one(self, task_id: str) -> Audited:
@@ -69,7 +71,7 @@ class Records:
         plan = await self._plan(stored.plan_version)
         if isinstance(plan, PlanError):
             return Audited(written, statement_of(written, None, str(plan)))
-        return Audited(written, statement_of(written, plan))
+        return Audited(written, statement_of(written, plan, opener=self._envelope))
 
     async def _written(self, stored: Stored) -> Written | None:
         """The task with its rows; None where it was removed meanwhile.

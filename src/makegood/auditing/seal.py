@@ -22,8 +22,10 @@ class Sealed(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 class Seal:
-    """A new seal file, of JSON lines; use it in `with`. Raises MakegoodError where it cannot be made, or is
-    there already."""
+    """A new seal file, of JSON lines; use it in `with`. It is there in full afterwards, or not at all.
+
+    Raises MakegoodError where it cannot be made or written, or is there already.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
@@ -31,13 +33,22 @@ class Seal:
         except FileExistsError:
             raise MakegoodError(f"{path} is there already; a seal is evidence: name a new file") from None
         except OSError as error:
-            raise MakegoodError(f"{path}: {error.strerror}; name a file that can be written") from None
+            raise _unwritten(path, error) from None
+        self._path = path
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        whole = kind is None
+        try:
+            self._file.close()
+        except OSError as error:
+            whole = False
+            raise _unwritten(self._path, error) from None
+        finally:
+            if not whole:
+                self._path.unlink(missing_ok=True)
 
     def add(self, audited: Audited) -> None:
         """Seal a task, unless its record does not hold together."""
@@ -45,7 +56,14 @@ class Seal:
         if any(finding.kind is Kind.RECORD for finding in statement.findings):
             return
         line = Sealed(written.task_id, written.version, statement.digest, written.plan_version)
-        self._file.write(msgspec.json.encode(line) + b"\n")
+        try:
+            self._file.write(msgspec.json.encode(line) + b"\n")
+        except OSError as error:
+            raise _unwritten(self._path, error) from None
+
+
+def _unwritten(path: Path, error: OSError) -> MakegoodError:
+    return MakegoodError(f"{path}: {error.strerror}; name a file that can be written")
 
 
 async def broken_seals(records: Records, path: Path) -> AsyncIterator[Finding]:
@@ -82,7 +100,7 @@ async def _broken(records: Records, sealed: Sealed) -> str:
         return f"it was sealed at version {sealed.version}, and is not in the store any more"
     if written.version < sealed.version:
         return f"it was sealed at version {sealed.version}, and is at version {written.version} now"
-    digest = digest_at(written.rows, sealed.version)
+    digest = digest_at(written, sealed.version)
     if digest is None or digest.hex() != sealed.digest:
         return f"its history up to version {sealed.version} is not the one that was sealed"
     if written.plan_version != sealed.plan_version:

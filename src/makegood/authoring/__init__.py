@@ -6,11 +6,13 @@ from makegood.authoring.plans import PlanDefinition, plan
 from makegood.authoring.probing import NOT_THERE, NotThere, There
 from makegood.authoring.templates import build
 from makegood.authoring.tracing import parallel, series, step
+from makegood.core.document import KeyForm
 
 __all__ = [
     "NOT_THERE",
     "Action",
     "Agent",
+    "KeyForm",
     "NotThere",
     "PlanDefinition",
     "There",

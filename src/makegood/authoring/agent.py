@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from typing import Any, Literal, Never, TypedDict, TypeVar, Unpack, overload
 
@@ -18,8 +19,23 @@ ACTION_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
 
 RETRY, UNDO_RETRY, KEY_FORM = Retry(), UndoRetry(), KeyForm()
 
+WRITTEN = {
+    "step": 'name= takes text, as in name="hotel"',
+    "timeout": "timeout= takes seconds or a timedelta, as in timeout=30",
+    "settle": "settle= takes seconds or a timedelta, as in settle=10",
+    "deadline": "deadline= takes seconds or a timedelta, as in deadline=60",
+    "keyed": "keyed= takes True, False, or for how long keys are remembered, as in keyed=86400",
+    "tombstone": "tombstone= takes True or False",
+    "retry": "retry= takes a Retry, as in retry=Retry(attempts=3)",
+    "undoRetry": "undo_retry= takes an UndoRetry, as in undo_retry=UndoRetry(within=3600)",
+    "key": "key= takes a KeyForm, as in key=KeyForm(uuid=True)",
+    "asks": "asks= takes a whole number, as in asks=10",
+}
+"""What is written for each setting, by its name in a document."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 Seconds = float | timedelta
+Lifespan = Callable[[], AbstractAsyncContextManager[Any]]
 Settings = dict[str, Any]
 
 WAYS_BACK = ("undo", "reads", "pivot")
@@ -51,7 +67,9 @@ class Agent:
     `timeout` bounds one call, and `settle` how long after it a call may still take effect. `keyed` says that
     the service does a thing once per idempotency key (a time: for how long it remembers), `tombstone` that an
     undo by key makes it refuse a later do. `key` is the form in which it takes its keys, `asks` how often a
-    probe is asked. Raises PlanError for a name, a number or a setting that cannot be.
+    probe is asked. `lifespan` opens what the actions share, an HTTP client say: it is called once in each
+    process that runs the agent, and the async context manager it returns is entered before the first call and
+    left after the last. Raises PlanError for a name, a number or a setting that cannot be.
     """
 
     def __init__(
@@ -66,11 +84,18 @@ class Agent:
         undo_retry: UndoRetry = UNDO_RETRY,
         key: KeyForm = KEY_FORM,
         asks: int = 10,
+        lifespan: Lifespan | None = None,
         **misplaced: Never,
     ) -> None:
         if not _matches(AGENT_NAME, name):
             raise PlanError(f"{here()}: agent {name!r}: an agent's name matches {AGENT_NAME.pattern}")
+        if lifespan is not None and not callable(lifespan):
+            raise PlanError(
+                f"{here()}: agent {name}: lifespan={lifespan!r} is no function; give one that makes an async "
+                "context manager (@asynccontextmanager makes it of a generator)"
+            )
         self.name = name
+        self.lifespan = lifespan
         self.actions: dict[str, Action] = {}
         self._key = key
         self._settings: Settings = {
@@ -93,7 +118,7 @@ class Agent:
     def _no_setting(self, given: str) -> str:
         if given in OF_ACTIONS:
             return f": {given}= is declared for each action: @agent.action(..., {given}=...)"
-        return f" has no setting {given!r}; it has {', '.join(self._settings)}, key"
+        return f" has no setting {given!r}; it has {', '.join(self._settings)}, key, lifespan"
 
     @overload
     def action(self, *, undo: Callable[..., Any] | None, **options: Unpack[Options]) -> Callable[[F], F]: ...
@@ -201,9 +226,16 @@ def checked_node(where: str, node: StepNode) -> StepNode:
     try:
         node = msgspec.convert(msgspec.to_builtins(node), StepNode)
     except (TypeError, ValueError) as error:
-        raise PlanError(f"{where}: {error}") from None
+        raise PlanError(f"{where}: {_explained(error)}") from None
     check_declaration(where, node)
     return node
+
+
+def _explained(error: Exception) -> str:
+    """What is wrong with a setting of the wrong type, and what is written instead."""
+    said, _, path = str(error).partition(" - at ")
+    written = next((way for name, way in WRITTEN.items() if f".{name}`" in path), "")
+    return f"{written}; {said.replace('`', '')}" if written else str(error)
 
 
 def _matches(pattern: re.Pattern[str], name: Any) -> bool:

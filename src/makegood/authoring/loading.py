@@ -5,15 +5,17 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from reprlib import repr as shown
 from types import ModuleType
 from typing import Any
 
 from makegood.authoring.agent import Agent
-from makegood.authoring.places import place, users_frames
+from makegood.authoring.places import imported_by, place, users_frames
 from makegood.authoring.plans import PlanDefinition
 from makegood.errors import PlanError
 
@@ -76,16 +78,15 @@ def _things(module: ModuleType, source: str, attribute: str) -> Iterable[Any]:
         found = hasattr(module, attribute)
     except Exception as error:  # a module may have a __getattr__ of its own
         raise PlanError("\n  ".join(_reasons(f"{source}:{attribute}", error))) from None
+    names = [name for name, thing in vars(module).items() if isinstance(thing, Agent | PlanDefinition)]
+    known = f"agents and plans in it: {', '.join(names) or 'none'}"
     if not found:
-        names = [name for name, thing in vars(module).items() if isinstance(thing, Agent | PlanDefinition)]
-        raise PlanError(
-            f"{source} has no {attribute!r}; agents and plans in it: {', '.join(names) or 'none'}"
-        )
+        raise PlanError(f"{source} has no {attribute!r}; {known}")
     thing = getattr(module, attribute)
     things = list(thing) if isinstance(thing, list | tuple | set) else [thing]
     for one in things:
         if not isinstance(one, Agent | PlanDefinition):
-            raise PlanError(f"{source}:{attribute}: {shown(one)} is no agent and no plan")
+            raise PlanError(f"{source}:{attribute}: {shown(one)} is no agent and no plan; {known}")
     return things
 
 
@@ -99,21 +100,35 @@ def _where_to_put_them(attribute: str) -> str:
 
 
 def load_module(source: str) -> ModuleType:
-    """Import what `module` or `path.py` names; raises PlanError with lines of the user's files."""
+    """Import what `module` or `path.py` names; raises PlanError with lines of the user's files.
+
+    What it prints while it is imported is talk, and goes to stderr.
+    """
+    _check_source(source)
     is_file = source.endswith(".py")
-    if is_file and not os.path.isfile(source):  # False also for what can be no file's name
-        raise PlanError(f"{source}: there is no such file")
-    if not is_file and not all(part.isidentifier() for part in source.split(".")):
-        raise PlanError(f"{source!r} is neither a module's name nor a path that ends in .py")
     path = Path(source).resolve()
     # As when Python runs a file, or a module with -m: what lies beside it can be imported.
     _find_first(path.parent if is_file else Path.cwd())
     try:
-        return _module_of_file(path) if is_file else importlib.import_module(source)
+        with redirect_stdout(sys.stderr):
+            return _module_of_file(path) if is_file else importlib.import_module(source)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         raise PlanError("\n  ".join(_reasons(source, error))) from None
+
+
+def _check_source(source: str) -> None:
+    """Refuse what can be neither a module nor a Python file; raises PlanError."""
+    if source.endswith(".py"):
+        if os.path.isdir(source):
+            raise PlanError(f"{source}: this is a folder; name a file in it")
+        if not os.path.isfile(source):  # False also for what can be no file's name
+            raise PlanError(f"{source}: there is no such file; run this where it lies, or name its path")
+    elif "." in source and os.path.isfile(source):
+        raise PlanError(f"{source}: the name of a Python file ends in .py; name one, or a module")
+    elif not all(part.isidentifier() for part in source.split(".")):
+        raise PlanError(f"{source!r} is neither a module's name nor a path that ends in .py")
 
 
 def _find_first(folder: Path) -> None:
@@ -146,24 +161,45 @@ def _private_name(path: Path) -> str:
 
 
 def _reasons(source: str, error: BaseException) -> Iterator[str]:
+    """What went wrong, and then the lines of the user's files that led there, outermost first."""
     frames = users_frames(error.__traceback__)
     if isinstance(error, ModuleNotFoundError) and not frames and error.name is not None:
         yield f"{source}: there is no module {error.name!r}; run this where it lies, or install it"
     elif isinstance(error, SystemExit):
-        yield f'{source} ends the program when imported; put that below `if __name__ == "__main__":`'
+        said = f" ({error.code})" if isinstance(error.code, str) else ""
+        yield f'{source} ends the program when imported{said}; put that below `if __name__ == "__main__":`'
     elif isinstance(error, SyntaxError) and error.filename is not None:
         yield f"{source} cannot be imported: {type(error).__name__}: {error.msg}"
         yield place(error.filename, error.lineno or 1)
     elif isinstance(error, PlanError):
         yield str(error)
     else:
-        yield f"{source} cannot be imported: {type(error).__name__}: {_said(error)}"
-    yield from frames[:FRAMES_MAX]
+        yield f"{source} cannot be imported: {type(error).__name__}: {_said(error)}{_hint(error)}"
+    yield from _few(frames)
 
 
 def _said(error: BaseException) -> str:
-    """What an error says, at most SAID_MAX characters of it; some cannot even say what they are."""
+    """What an error says, in one line, at most SAID_MAX characters; some cannot even say what they are."""
     try:
-        return str(error)[:SAID_MAX]
+        return " ".join(str(error).split())[:SAID_MAX]
     except Exception:
         return "(it cannot say what)"
+
+
+def _hint(error: BaseException) -> str:
+    """The way out of errors that say little of it."""
+    if not isinstance(error, ImportError):
+        return ""
+    if error.path is not None and error.path in imported_by(error.__traceback__):
+        return "; the two import each other: move what both need into a third"
+    if "relative import" in str(error):
+        return "; name a file of a package as a module: package.module"
+    return ""
+
+
+def _few(frames: Sequence[str]) -> Sequence[str]:
+    """What stands several times in a row once; of more than FRAMES_MAX the outermost and the innermost."""
+    counted = [(frame, len(list(same))) for frame, same in groupby(frames)]
+    said = [frame if times == 1 else f"{frame}, {times} times" for frame, times in counted]
+    half = FRAMES_MAX // 2
+    return said if len(said) <= FRAMES_MAX else [*said[:half], "...", *said[-half:]]

@@ -38,6 +38,17 @@ def users_frames(trace: TracebackType | None) -> list[str]:
     return found
 
 
+def imported_by(trace: TracebackType | None) -> set[str]:
+    """The files that were being imported when an error was raised."""
+    found = set()
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name == "<module>":
+            found.add(code.co_filename)
+        trace = trace.tb_next
+    return found
+
+
 def is_users(filename: str) -> bool:
     """Whether a file is the user's own: not ours, not Python's, not an installed package's."""
     foreign = filename.startswith(("<", _PACKAGE + os.sep, _STANDARD_LIBRARY + os.sep))

@@ -15,12 +15,14 @@ from makegood.authoring.hints import admits, hints_of, shown
 from makegood.authoring.matching import actions_of
 from makegood.authoring.places import here, place_of
 from makegood.authoring.references import Reference, origin_of
+from makegood.authoring.secrets import Secrets, secrets_of
 from makegood.authoring.templates import template_of
 from makegood.authoring.tracing import recording
 from makegood.core.document import Document, SeriesNode, check_document, read_document
 from makegood.core.plan import Plan, compile_plan
+from makegood.core.secrets import covers
 from makegood.errors import PayloadError, PlanError
-from makegood.payload import codec_for
+from makegood.payload import codec_for, schema_of
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -60,6 +62,8 @@ class PlanDefinition(Generic[Input, Output]):
         """
         document = read_document(source)
         actions = () if agents is None else actions_of(document, agents)
+        needed = secrets_of(document, actions, input_type=input_type, output_type=output_type)
+        _check_hidden(document, needed)
         return PlanDefinition(document, input_type=input_type, output_type=output_type, actions=actions)
 
     @property
@@ -130,19 +134,36 @@ def _record(fn: Any, name: str | None) -> PlanDefinition[Any, Any]:
         returned = fn(current.reference("input", input_type)) if parameters else fn()
         output_type = _output_type(returned, hints, where)
         output = template_of(returned, output_type, "output", current)
-    document = Document(plan=current.plan, body=current.body, input=schema, output=output)
-    _check(document, place_of(fn))
     actions = current.actions.values()
+    document = Document(plan=current.plan, body=current.body, input=schema, output=output)
+    document = _check(document, actions, input_type, output_type, place_of(fn))
     return PlanDefinition(document, input_type=input_type, output_type=output_type, actions=actions)
 
 
-def _check(document: Document, place: str) -> None:
+def _check(
+    document: Document, actions: Iterable[Action], input_type: Any, output_type: Any, place: str
+) -> Document:
+    """The document with its secrets; raises PlanError, naming the place."""
     try:
         if document.body == SeriesNode(()):
             raise PlanError(f"plan {document.plan} records no step; write step(action, ...) in it")
+        secrets = secrets_of(document, actions, input_type=input_type, output_type=output_type)
+        document = msgspec.structs.replace(document, secrets=secrets)
         check_document(document)
     except PlanError as error:
         raise PlanError(f"{place}: {error}") from None
+    return document
+
+
+def _check_hidden(document: Document, needed: Secrets) -> None:
+    """A document by hand must hide what the types mark; raises PlanError with what to write."""
+    hidden = document.secrets
+    if not all(covers(hidden.get(name, ()), path) for name, paths in needed.items() for path in paths):
+        everything = msgspec.json.encode({"secrets": needed}).decode()
+        raise PlanError(
+            f"plan {document.plan}: its document would show what the types of its actions mark as secret; "
+            f"add {everything[1:-1]}"
+        )
 
 
 def _schema(input_type: Any, where: str) -> dict[str, Any]:
@@ -151,10 +172,7 @@ def _schema(input_type: Any, where: str) -> dict[str, Any]:
         codec_for(input_type)
     except PayloadError as error:
         raise PlanError(f"{where}: its input: {error}") from None
-    try:
-        return msgspec.json.schema(input_type)
-    except TypeError:
-        return {}
+    return schema_of(input_type)
 
 
 def _output_type(returned: Any, hints: dict[str, Any], where: str) -> Any:

@@ -1,6 +1,5 @@
 """From values given in a plan to templates: literals written exactly, references where they stand."""
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
@@ -10,9 +9,9 @@ import msgspec
 from makegood.authoring.hints import admits, is_open, members, shown
 from makegood.authoring.places import here
 from makegood.authoring.references import Reference, origin_of
-from makegood.authoring.shapes import NoPart, Part, fields_of, part_by_key
+from makegood.authoring.shapes import NoPart, Part, fields_of, part_by_key, written_otherwise
 from makegood.errors import PayloadError, PlanError
-from makegood.payload import Template, at, codec_for
+from makegood.payload import Template, at, codec_for, field_as_written, field_names
 
 P = ParamSpec("P")
 M = TypeVar("M")
@@ -44,8 +43,8 @@ def build(model: Callable[P, M], /, *args: P.args, **fields: P.kwargs) -> M:
     known = fields_of(model)
     if known is None or args:
         raise PlanError(
-            f"{here()}: build() takes a dataclass, a Struct, a TypedDict or a NamedTuple, "
-            "and its fields by name: build(Model, field=value)"
+            f"{here()}: build() takes a dataclass, a Struct, a TypedDict, a NamedTuple, an attrs class or a "
+            "pydantic model, and its fields by name: build(Model, field=value)"
         )
     for name in fields:
         if name not in known:
@@ -113,10 +112,30 @@ class _Writer(NamedTuple):
                 f"{shown(hint)}; declare the parameter as {shown(model)}"
             )
         written = {
-            parts[name].key: self.write(part, parts[name].hint, at(where, (name,)))
+            parts[name].key: self._field(model, name, part, parts[name], at(where, (name,)))
             for name, part in given.items()
         }
         return _with_tag(model, written)
+
+    def _field(self, model: Any, name: str, value: Any, part: Part, where: str) -> Template:
+        if not part.foreign:
+            return self.write(value, part.hint, where)
+        if _holds_reference(value):
+            _check_readable(model, part.hint, where)
+            return self.write(value, part.hint, where)
+        try:
+            return _escaped(field_as_written(model, name, value))
+        except Exception as error:  # a model of the user's own may raise anything
+            why = " ".join(str(error).split())
+            raise PayloadError(f"{where} cannot be written by {shown(model)}: {why}") from None
+
+
+def _check_readable(model: Any, hint: Any, where: str) -> None:
+    if written_otherwise(hint):
+        raise PlanError(
+            f"{here()}: {where} holds bytes or a timedelta, which {shown(model)} reads in its own way, so "
+            "no reference can stand there; declare the field as str, or make the model in an action"
+        )
 
 
 def _part(hint: Any, key: str | int) -> Part:
@@ -146,7 +165,7 @@ def _contents(value: Any) -> Iterator[Any]:
         yield from value.values()
     elif isinstance(value, list | tuple):
         yield from value
-    elif dataclasses.is_dataclass(value) or isinstance(value, msgspec.Struct):
+    elif field_names(value):
         yield from _model_of(value)[1].values()
 
 

@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 import click
 
 from makegood.cli import output
+from makegood.cli.bulk import Bulk, act_on_many, bulk_options, one_or_many
 from makegood.cli.connect import connected, store_option
-from makegood.cli.given import read_json
+from makegood.cli.given import TEXT, read_json
 from makegood.client import Task
 from makegood.core.events import Verdict
 
@@ -33,12 +34,13 @@ def act_options(command: F) -> F:
     """`--by`, `--why` and `--store`."""
     by = click.option(
         "--by",
+        type=TEXT,
         metavar="NAME",
         default=_os_user,
         callback=_named,
         help="Who orders it [default: the OS user].",
     )
-    why = click.option("--why", metavar="TEXT", default="", help="Why, for the history.")
+    why = click.option("--why", type=TEXT, metavar="TEXT", default="", help="Why, for the history.")
     return by(why(store_option(command)))
 
 
@@ -55,47 +57,57 @@ def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
     return output.OK
 
 
+def _order_any(task_id: str | None, verb: str, act: Callable[[Task[Any]], Awaitable[str]], bulk: Bulk) -> int:
+    """Act on the one task that is named, or on all that are meant."""
+    one_or_many(task_id, bulk)
+    return act_on_many(bulk, verb, act) if task_id is None else _order(task_id, act)
+
+
 def _result(given: str | None) -> bytes | None:
     return None if given is None else read_json(given, "--result")
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", required=False)
+@bulk_options
 @act_options
-def cancel(task_id: str, by: str, why: str) -> int:
+def cancel(task_id: str | None, by: str, why: str, **chosen: Any) -> int:
     """Undo a task."""
-    return _order(task_id, lambda task: task.cancel(by=by, why=why))
+    return _order_any(task_id, "cancel", lambda task: task.cancel(by=by, why=why), Bulk(**chosen))
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", required=False)
+@bulk_options
 @act_options
-def pause(task_id: str, by: str, why: str) -> int:
+def pause(task_id: str | None, by: str, why: str, **chosen: Any) -> int:
     """Start no further call of a task.
 
     Open calls end and are recorded; `makegood resume` lets it go on.
     """
-    return _order(task_id, lambda task: task.pause(by=by, why=why))
+    return _order_any(task_id, "pause", lambda task: task.pause(by=by, why=why), Bulk(**chosen))
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", required=False)
+@bulk_options
 @act_options
-def resume(task_id: str, by: str, why: str) -> int:
+def resume(task_id: str | None, by: str, why: str, **chosen: Any) -> int:
     """Let a paused task go on."""
-    return _order(task_id, lambda task: task.resume(by=by, why=why))
+    return _order_any(task_id, "resume", lambda task: task.resume(by=by, why=why), Bulk(**chosen))
 
 
 @click.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="ID", required=False)
 @click.argument("step", required=False)
+@bulk_options
 @act_options
-def retry(task_id: str, step: str | None, by: str, why: str) -> int:
+def retry(task_id: str | None, step: str | None, by: str, why: str, **chosen: Any) -> int:
     """Try a task's steps again now.
 
     STEP, or every step that waits for another try; retries count from 0.
     """
-    return _order(task_id, lambda task: task.retry(step, by=by, why=why))
+    return _order_any(task_id, "retry", lambda task: task.retry(step, by=by, why=why), Bulk(**chosen))
 
 
 @click.command()

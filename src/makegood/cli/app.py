@@ -10,16 +10,20 @@ from typing import Any
 
 import click
 
+from makegood.alerts import Command, Hook, WebHook
 from makegood.authoring.agent import Agent
 from makegood.authoring.loading import load_app, load_plan
 from makegood.cli import output
-from makegood.cli.connect import connected, store_option, store_url
-from makegood.cli.given import read_json
+from makegood.cli.connect import connected, given_codec, store_option, store_url
+from makegood.cli.given import TEXT, moment_given, read_json
 from makegood.cli.watch import wait_for
 from makegood.client import Makegood, Task
 from makegood.errors import PlanError
+from makegood.logs import JsonLines
 from makegood.runtime.process import run_up
 from makegood.store.url import open_store
+
+TEXT_LINE = "%(asctime)s %(levelname)s %(message)s"
 
 
 @click.command()
@@ -30,8 +34,35 @@ from makegood.store.url import open_store
     metavar="SECONDS",
     help="Audit the store so often; what is newly found is a warning in the log.",
 )
+@click.option(
+    "--alert-command",
+    "commands",
+    multiple=True,
+    metavar="COMMAND",
+    help="Run this for each task that is parked: JSON for a person on its stdin; may be repeated.",
+)
+@click.option(
+    "--alert-url",
+    "addresses",
+    multiple=True,
+    metavar="URL",
+    help="Post the same to this address; may be repeated.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines of text, or of JSON with taskId, step, kind and attempt.",
+)
 @store_option
-def up(apps: Sequence[str], audit_every: float | None) -> int:
+def up(
+    apps: Sequence[str],
+    audit_every: float | None,
+    commands: Sequence[str],
+    addresses: Sequence[str],
+    log_format: str,
+) -> int:
     """Run every role in one process.
 
     Scheduler, supervisor and the agents found in APP run until SIGTERM. APP is a module, a path.py (every
@@ -40,8 +71,15 @@ def up(apps: Sequence[str], audit_every: float | None) -> int:
     Exits 0 after SIGTERM; 75 where it ended itself because a thread of a call could not be stopped: start it
     again.
     """
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
-    return run_up(store_url(), agents_of(apps), audit_every=audit_every)
+    _log_to_stderr(JsonLines() if log_format == "json" else logging.Formatter(TEXT_LINE))
+    alerts: list[Hook] = [*map(Command, commands), *map(WebHook, addresses)]
+    return run_up(store_url(), agents_of(apps), audit_every=audit_every, alerts=alerts, codec=given_codec())
+
+
+def _log_to_stderr(form: logging.Formatter) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(form)
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
 def agents_of(apps: Sequence[str]) -> list[Agent]:
@@ -52,7 +90,9 @@ def agents_of(apps: Sequence[str]) -> list[Agent]:
             if found.setdefault(name, agent) is not agent:
                 raise PlanError(f"{app}: two different agents are called {name!r}; give one another name")
     if not found:
-        raise PlanError(f"{', '.join(apps)}: no Agent is found there, so there is nothing to run")
+        raise PlanError(
+            f"{', '.join(apps)}: no Agent is found there, so there is nothing to run; name an app with one"
+        )
     return list(found.values())
 
 
@@ -61,9 +101,17 @@ def agents_of(apps: Sequence[str]) -> list[Agent]:
 @click.argument("input", required=False)
 @click.option("--id", "task_id", metavar="ID", help="The task's id; without it one is made.")
 @click.option(
-    "--deadline", type=float, metavar="S", help="Undo the task unless it has completed in S seconds."
+    "--deadline",
+    type=float,
+    metavar="S",
+    help="Undo the task unless it has completed S seconds from its start.",
 )
-@click.option("--tag", "tags", multiple=True, metavar="K=V", help="A tag for lists; may be repeated.")
+@click.option(
+    "--start-at", metavar="TIME", help="Not before 2027-01-31T08:00:00Z, say, or 90s, 10m, 2h, 3d from now."
+)
+@click.option(
+    "--tag", "tags", type=TEXT, multiple=True, metavar="K=V", help="A tag for lists; may be repeated."
+)
 @click.option("--wait", is_flag=True, help="Wait for the task, print its output, exit 0, 10, 20 or 30.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Wait at most S seconds.")
 @store_option
@@ -72,6 +120,7 @@ def submit(
     input: str | None,
     task_id: str | None,
     deadline: float | None,
+    start_at: str | None,
     tags: Sequence[str],
     wait: bool,
     timeout: float | None,
@@ -88,26 +137,35 @@ def submit(
     if input is None and definition.input_type is not NoneType:
         raise click.UsageError(f"plan {definition.name} takes an input: INPUT is missing")
     raw = b"null" if input is None else read_json(input, "INPUT")
-    labels = dict(_tag(tag) for tag in tags)
+    labels = _tags(tags)
+    start = None if start_at is None else moment_given(start_at, "--start-at")
+
+    async def enter(makegood: Makegood) -> Task[Any]:
+        return await makegood.submit_json(
+            definition, raw, task_id=task_id, deadline=deadline, start_at=start, tags=labels
+        )
 
     async def work(makegood: Makegood) -> int:
-        task: Task[Any] = await makegood.submit_json(
-            definition, raw, task_id=task_id, deadline=deadline, tags=labels
-        )
+        task = await enter(makegood)
         output.data(task.task_id)
         if not wait:
             return output.OK
         await _say_if_nobody_is_up(makegood, task)
         return await wait_for(task, timeout)
 
-    return connected(work, new=True)
+    return connected(work, first=enter)
 
 
-def _tag(tag: str) -> tuple[str, str]:
-    name, sign, value = tag.partition("=")
-    if not sign or not name:
-        raise click.UsageError(f"--tag {tag!r} is not K=V")
-    return name, value
+def _tags(given: Sequence[str]) -> dict[str, str]:
+    tags: dict[str, str] = {}
+    for tag in given:
+        name, sign, value = tag.partition("=")
+        if not sign or not name:
+            raise click.UsageError(f"--tag {tag!r} is not K=V")
+        if name in tags:
+            raise click.UsageError(f"--tag {name} stands twice; keep one of them")
+        tags[name] = value
+    return tags
 
 
 async def _say_if_nobody_is_up(makegood: Makegood, task: Task[Any]) -> None:

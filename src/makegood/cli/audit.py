@@ -62,7 +62,8 @@ def audit(
     agents = agents_of(apps) if apps else []
     if apps and not any(action.lists for agent in agents for action in agent.actions.values()):
         raise PlanError(
-            f"{', '.join(apps)}: no action there has lists=..., so there is nothing to compare with"
+            f"{', '.join(apps)}: no action there has lists=..., so there is nothing to compare with; "
+            "say it of an action, or leave out --with"
         )
     report = connected(
         lambda makegood: makegood.audit(

@@ -56,7 +56,9 @@ def _found(apps: Sequence[str]) -> tuple[list[Agent], list[AnyPlan]]:
     plans = [plan for app in loaded for plan in app.plans.values()]
     plans += [plan_of_document(app, agents or None) for app in apps if is_document(app)]
     if not plans:
-        raise PlanError(f"{', '.join(apps)}: no plan is found there, so there is nothing to check")
+        raise PlanError(
+            f"{', '.join(apps)}: no plan is found there, so there is nothing to check; name an app with one"
+        )
     return agents, list(dict.fromkeys(plans))
 
 

@@ -7,12 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
+from makegood.authoring.loading import load_module
 from makegood.cli import output
 from makegood.client import Makegood
-from makegood.errors import MakegoodError
+from makegood.errors import PlanError, StoreUnavailable
+from makegood.payload import PayloadCodec
 from makegood.store.url import DEFAULT_URL
 
 STORE = "makegood.store"
+TRIAL_URL = "memory:"
 HELP = f"The state store [env: MAKEGOOD_STORE; default: {DEFAULT_URL}]."
 
 T = TypeVar("T")
@@ -51,24 +54,49 @@ def store_url() -> str:
     return url
 
 
-def connected(work: Callable[[Makegood], Awaitable[T]], *, new: bool = False) -> T:
-    """Do some work on the store. Only where `new` is given may it be one that is not there yet."""
+def given_codec() -> PayloadCodec | None:
+    """The codec that MAKEGOOD_CODEC names, as APP:NAME; raises PlanError where it is not there."""
+    spec = os.environ.get("MAKEGOOD_CODEC", "")
+    if not spec:
+        return None
+    source, _, name = spec.rpartition(":")
+    codec: PayloadCodec | None = getattr(load_module(source), name, None) if source else None
+    if codec is None:
+        raise PlanError(f"MAKEGOOD_CODEC={spec}: there is no such codec; write APP:NAME, as in app.py:codec")
+    return codec
+
+
+def connected(
+    work: Callable[[Makegood], Awaitable[T]], *, first: Callable[[Makegood], Awaitable[object]] | None = None
+) -> T:
+    """Do some work on the store, which must be there, unless it is said what is done `first` on a new one.
+
+    That is tried in memory before anything is made: what is refused leaves no empty store behind.
+    """
     url = store_url()
     output.brief_warnings()
-    if not new:
+    if first is None:
         must_be_there(url)
+    elif not _is_there(url):
+        asyncio.run(_on(TRIAL_URL, first))
+    return asyncio.run(_on(url, work))
 
-    async def run() -> T:
-        async with Makegood(url) as makegood:
-            return await work(makegood)
 
-    return asyncio.run(run())
+async def _on(url: str, work: Callable[[Makegood], Awaitable[T]]) -> T:
+    async with Makegood(url, codec=given_codec()) as makegood:
+        return await work(makegood)
 
 
 def must_be_there(url: str) -> None:
     """Looking must not leave an empty store behind in whatever folder somebody stands."""
-    path = url.removeprefix("sqlite:///")
-    if path != url and path and not os.path.exists(path):  # also where no file can have such a name
-        raise MakegoodError(
+    if not _is_there(url):
+        path = url.removeprefix("sqlite:///")
+        raise StoreUnavailable(
             f"there is no store {path}; name another with --store, or make it with `makegood up` or `submit`"
         )
+
+
+def _is_there(url: str) -> bool:
+    """Whether anything stands where a URL leads; where a URL leads nowhere, the store says so."""
+    path = url.removeprefix("sqlite:///")
+    return path == url or not path or os.path.exists(path)  # False also where no file can have such a name

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from makegood.cli import output
+from makegood.cli.act import act_options
 from makegood.cli.connect import connected, must_be_there, store_option, store_url
 from makegood.cli.look import json_option
 from makegood.cli.times import local
@@ -19,16 +20,26 @@ MEMBERS = ("ID", "HOST", "PID", "SINCE", "LEASE", "WHAT")
 
 
 @click.command()
+@click.option(
+    "--restored", is_flag=True, help="The store was put back from a backup: cast doubt on what is open in it."
+)
 @json_option
-@store_option
-def doctor(as_json: bool) -> int:
+@act_options
+def doctor(as_json: bool, restored: bool, by: str, why: str) -> int:
     """Whether the store and those on it are well.
 
     The SQLite library, the file, its disk and permissions; schema and clock; who is alive and in which
     versions; tasks that are due and that nobody sees to, that are stuck, or cannot be read.
 
     A line each: ok, warn, or broken; exits 1 if anything is broken. It changes no task.
+
+    With --restored, given once before any process is started on a backup that was put back: what is open, and
+    what comes next, may have been called since; so it is called again by its key, asked for by its probe, or
+    a person is asked. --by and --why are for that.
     """
+    if restored:
+        told = connected(lambda makegood: makegood.restored(by=by, why=why))
+        output.say(f"{told} tasks know now that a backup was put back")
     url = store_url()
     must_be_there(url)
     output.brief_warnings()

@@ -7,11 +7,14 @@ EXAMPLES: dict[str, str] = {
         makegood up trip.py
         makegood up trip.py shop.orders --store sqlite:////srv/makegood.db
         makegood up trip.py --audit-every 3600
+        makegood up trip.py --alert-command 'mail -s parked ops'
+        makegood up trip.py --alert-url https://pager.example.org/parked
         """,
     "submit": """
         makegood submit trip.py:book_trip '"Ada Lovelace"'
         makegood submit trip.py:book_trip @trip.json --id trip-9f3a --tag team=ops
         makegood submit trip.py:book_trip - --wait --timeout 60 < trip.json
+        makegood submit trip.py:book_trip @trip.json --start-at 2h --deadline 600
         """,
     "migrate": """
         makegood migrate
@@ -40,6 +43,8 @@ EXAMPLES: dict[str, str] = {
     "list": """
         makegood list --state Failed
         makegood list --plan book_trip --limit 1000
+        makegood list --where tag.team=ops --where 'stuck>30m'
+        makegood list --where 'error~timeout' --where 'age<2h'
         makegood list --json
         """,
     "show": """
@@ -68,6 +73,7 @@ EXAMPLES: dict[str, str] = {
     "cancel": """
         makegood cancel trip-9f3a
         makegood cancel trip-9f3a --by ada --why "changed plans"
+        makegood cancel --where plan=book_trip --where 'age>3d' --dry-run
         """,
     "pause": """
         makegood pause trip-9f3a --why "the hotel is on the phone"
@@ -78,6 +84,7 @@ EXAMPLES: dict[str, str] = {
     "retry": """
         makegood retry trip-9f3a
         makegood retry trip-9f3a reserve_hotel --why "their system is up again"
+        makegood retry --where state=failed --where agent=hotel --count 12
         """,
     "skip": """
         makegood skip trip-9f3a reserve_car --result '"C-1"' --why "rented by phone"
@@ -93,6 +100,7 @@ EXAMPLES: dict[str, str] = {
     "doctor": """
         makegood doctor
         makegood doctor --store sqlite:////srv/makegood.db --json
+        makegood doctor --restored --by ada --why "the disk died on Monday"
         """,
     "completion": """
         makegood completion bash >> ~/.bashrc

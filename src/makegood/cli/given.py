@@ -1,36 +1,85 @@
-"""JSON that a command is given: as it stands, in a file, or on stdin."""
+"""What a command is given: text, and JSON as it stands, in a file, or on stdin."""
 
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO
 
+import click
 import msgspec
+from click.types import StringParamType
 
+from makegood.clock import SystemClock
 from makegood.core.doubled import doubled_key
 from makegood.errors import PayloadError
 from makegood.payload import PAYLOAD_MAX
+from makegood.reading.matching import LENGTH, length_in_seconds
 
 READ_MAX = 16 * PAYLOAD_MAX
 """The most bytes that are read: a payload is measured as it is stored, without spaces and escapes."""
 
 
+class Text(StringParamType):
+    """Words that are recorded, or compared with what is: a shell can pass bytes that are no text."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text; a usage error where it is not valid Unicode."""
+        text = super().convert(value, param, ctx)
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{text!r} is not valid UTF-8; give text", param, ctx)
+        return text
+
+
+TEXT = Text()
+
+
 def read_json(source: str, what: str) -> bytes:
     """The JSON that is meant. Raises PayloadError when it cannot be read, is none, or holds a key twice."""
+    hint = "" if source[:1] in "@-" else "; in a shell, put it in single quotes"
+    raw = b""
     try:
         raw = _read(source, what)
         msgspec.json.decode(raw)
         doubled = doubled_key(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        hint = "" if source[:1] in "@-" else "; in a shell, put it in single quotes"
-        raise PayloadError(f"{what}: {error}{hint}") from None
+        raise PayloadError(f"{what}: {_reason(error, raw)}{hint}") from None
     if doubled:
         raise PayloadError(f"{what}: {doubled}")
     return raw
 
 
+def _reason(error: Exception, raw: bytes) -> str:
+    """Why it is no JSON; one message of the decoder stands for three."""
+    if str(error) != "Input data was truncated":
+        return str(error)
+    if not raw.strip():
+        return "it is empty; give JSON, such as null"
+    if b"\\ud" in raw.lower():
+        return "JSON is malformed: it holds half of a surrogate pair, which is no text"
+    return "JSON is malformed: it ends in the middle"
+
+
+def moment_given(source: str, what: str) -> datetime:
+    """The moment that is meant: one with its time zone, or so long from now. Raises UsageError."""
+    if length := LENGTH.fullmatch(source):
+        now = datetime.fromtimestamp(SystemClock().wall() / 1000, UTC)
+        return now + timedelta(seconds=length_in_seconds(length))
+    try:
+        moment = datetime.fromisoformat(source)
+    except ValueError:
+        raise click.UsageError(
+            f"{what}: {source!r} is no moment; write 2027-01-31T08:00:00Z, or 90s, 10m, 2h, 3d from now"
+        ) from None
+    if moment.tzinfo is None:
+        raise click.UsageError(f"{what}: {source!r} has no time zone; add Z or +01:00")
+    return moment
+
+
 def _read(source: str, what: str) -> bytes:
     if source == "-":
-        return _at_most(sys.stdin.buffer, what)
+        return _read_stdin(what)
     if not source.startswith("@"):
         return source.encode("utf-8", "surrogateescape")
     try:
@@ -39,6 +88,16 @@ def _read(source: str, what: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise PayloadError(f"{what}: {source[1:]!r}: {reason}; @ stands before the name of a file") from None
+
+
+def _read_stdin(what: str) -> bytes:
+    stdin: TextIO | None = sys.stdin  # None in a process that was started without one
+    if stdin is None:
+        raise PayloadError(f"{what}: - is stdin, which is closed; pipe JSON into it, or give @file")
+    try:
+        return _at_most(stdin.buffer, what)
+    except OSError as error:
+        raise PayloadError(f"{what}: stdin: {error.strerror}; pipe JSON into it, or give @file") from None
 
 
 def _at_most(file: BinaryIO, what: str) -> bytes:

@@ -44,8 +44,15 @@ def _form_of(file: Path | None) -> str:
 
 
 def _write(file: Path, drawn: str) -> None:
+    """Write all of it, or leave no new file. Raises MakegoodError."""
     try:
-        file.write_text(f"{drawn}\n", "utf-8")
+        known = file.exists()
+        try:
+            file.write_text(f"{drawn}\n", "utf-8")
+        except OSError:
+            if not known:
+                file.unlink(missing_ok=True)
+            raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise MakegoodError(f"{file}: {reason}; name a file that can be written") from None

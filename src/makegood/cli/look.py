@@ -6,10 +6,13 @@ from typing import Any, TypeVar
 import click
 
 from makegood.cli import output
+from makegood.cli.bulk import chosen, where_option
 from makegood.cli.connect import connected, store_option
+from makegood.cli.given import TEXT
 from makegood.cli.times import COLUMNS, Diary
 from makegood.client import Makegood, TaskPage, legible
 from makegood.core.record import TaskState
+from makegood.reading.matching import Where
 from makegood.reading.story import story
 from makegood.reading.waiting import waited_for, waiting_sentence
 from makegood.reading.words import VERDICTS, state_name
@@ -52,15 +55,25 @@ def json_option(command: F) -> F:
     type=click.Choice(STATES, case_sensitive=False),
     help="Only tasks in this state; may be repeated.",
 )
-@click.option("--plan", metavar="NAME", help="Only tasks of this plan.")
+@click.option("--plan", type=TEXT, metavar="NAME", help="Only tasks of this plan.")
+@where_option
 @click.option("--limit", type=click.IntRange(min=1, max=10_000), default=100, show_default=True)
 @json_option
 @store_option
-def list_tasks(states: Sequence[str], plan: str | None, limit: int, as_json: bool) -> int:
+@click.option("--after", metavar="NEXT", help="Go on after a former page: what its `next` says.")
+def list_tasks(
+    states: Sequence[str],
+    plan: str | None,
+    terms: Sequence[str],
+    limit: int,
+    as_json: bool,
+    after: str | None,
+) -> int:
     """Tasks, newest first."""
+    where = chosen([*terms, *[f"state={state}" for state in states], *([f"plan={plan}"] if plan else [])])
 
     async def work(makegood: Makegood) -> TaskPage:
-        return await makegood.list(states or None, plan, limit=limit)
+        return await makegood.list(where, limit=limit, after=after)
 
     page = connected(work)
     if as_json:
@@ -69,10 +82,10 @@ def list_tasks(states: Sequence[str], plan: str | None, limit: int, as_json: boo
         output.table(TASK_COLUMNS, [task_row(task) for task in page.tasks])
     else:
         output.say(
-            "no such task" if states or plan else "no task yet; `makegood submit APP:PLAN INPUT` enters one"
+            "no such task" if where != Where() else "no task yet; `makegood submit APP:PLAN INPUT` enters one"
         )
     if page.next is not None:
-        output.say(f"only the newest {limit}: --limit shows more")
+        output.say(f"there are more: --after {page.next} shows the next {limit}, --limit more at once")
     return output.OK
 
 

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from shutil import get_terminal_size
 from textwrap import wrap
@@ -43,13 +44,19 @@ Rows = Sequence[Sequence[str]]
 
 
 def say(text: str) -> None:
-    """Talk: to the person, not to the next program."""
-    _write(sys.stderr, text)
+    """Talk: to the person, not to the next program. Where it cannot be written, nobody listens."""
+    with suppress(OSError):
+        _write(sys.stderr, text)
 
 
 def data(text: str) -> None:
-    """What was asked for."""
-    _write(sys.stdout, text)
+    """What was asked for. Raises MakegoodError where it cannot be written, on a full disk say."""
+    try:
+        _write(sys.stdout, text)
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        raise MakegoodError(f"stdout: {error.strerror}; send it to where there is room") from None
 
 
 def document(value: Any) -> None:
@@ -92,6 +99,13 @@ def _plain_row(row: Sequence[str], widths: Sequence[int], width: int | None) -> 
     return [f"{lead}{first}", *[" " * len(lead) + line for line in more]]
 
 
+def progress(text: str) -> None:
+    """How far it is, in place, on a terminal; nothing in the end, and nothing elsewhere."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+
+
 class Stream:
     """A table that grows while it is shown: rows come in batches, under one head; columns only widen."""
 
@@ -131,7 +145,12 @@ def prose(text: str) -> None:
 
 def room() -> int | None:
     """Characters that fit in a line of the terminal; None where stdout is none."""
-    return get_terminal_size().columns if sys.stdout.isatty() else None
+    return get_terminal_size().columns if _on_terminal() else None
+
+
+def _on_terminal() -> bool:
+    stdout: TextIO | None = sys.stdout  # None in a process that was started without one
+    return stdout is not None and stdout.isatty()
 
 
 def rich_table(columns: Sequence[str], rows: Rows, width: int) -> "Table | Text":
@@ -161,14 +180,16 @@ def _width_needed(columns: Sequence[str], rows: Rows) -> int:
 
 def terminal() -> "Console | None":
     """A rich console when stdout is a terminal and rich is installed. rich itself heeds NO_COLOR."""
-    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb" or find_spec("rich") is None:
+    if not _on_terminal() or os.environ.get("TERM") == "dumb" or find_spec("rich") is None:
         return None
     from rich.console import Console
 
     return Console(soft_wrap=False, highlight=False)
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO | None, text: str) -> None:
+    if stream is None:  # started without it, as daemons are: there is nobody to tell
+        return
     lines = (one_line(line) for line in text.split("\n"))
     encoding = stream.encoding or "utf-8"
     safe = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)

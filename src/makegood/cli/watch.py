@@ -14,12 +14,13 @@ from makegood.client import Makegood, Snapshot, Task, legible
 from makegood.core.plan import Plan
 from makegood.core.record import AT_REST
 from makegood.errors import MakegoodError
+from makegood.reading.matching import Where
 from makegood.reading.story import Teller
 from makegood.reading.words import one_line
 
 PERIOD = 0.5
 """Seconds between two looks."""
-NOT_ENDED = ("Running", "Compensating", "Failed")
+NOT_ENDED = Where(states=("Running", "Compensating", "Failed"))
 WATCHED = ("CHANGED", "ID", "STATE", "PLAN", "WAITS FOR OR BECAUSE")
 SHOWN_MAX = 200
 

@@ -1,8 +1,10 @@
 """The client: submit, wait, look, act. Given agents, `Makegood` is the whole engine in one object."""
 
+from makegood.client.bulk import Acted
 from makegood.client.connection import Snapshot, TaskPage
 from makegood.client.legible import legible
 from makegood.client.makegood import Makegood
 from makegood.client.task import Task
+from makegood.reading.matching import Where
 
-__all__ = ["Makegood", "Snapshot", "Task", "TaskPage", "legible"]
+__all__ = ["Acted", "Makegood", "Snapshot", "Task", "TaskPage", "Where", "legible"]

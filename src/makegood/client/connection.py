@@ -7,32 +7,45 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from makegood.client.legible import ILLEGIBLE, legible
 from makegood.core.events import Act, Row, decode_row
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import AT_REST, Head, TaskState, decode_head
 from makegood.desk import Desk
-from makegood.errors import ActRefused, MakegoodError, PlanError, StoreError, UnknownTask
+from makegood.errors import ActRefused, MakegoodError, PlanError, StoreError, StoreUnavailable, UnknownTask
 from makegood.ids import TASK_ID
-from makegood.payload import resolve
+from makegood.payload import Envelope, resolve
 from makegood.reading import view, why
 from makegood.reading.facts import facts_of
+from makegood.reading.matching import Where
+from makegood.reading.opening import opened_head, opened_row
+from makegood.reading.past import Past
 from makegood.reading.words import state_name
-from makegood.store.protocol import Query, Stored
+from makegood.store.protocol import Page, Query, Stored
 
+ANY = Where()
+PAGE = 200
+"""Tasks that are read at a time, where only a look into them tells which are meant."""
 POLL_FIRST, POLL_CAP = 0.05, 1.0
 """Seconds between looks at a task that another process drives."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A task read at one moment: its head, plan and history."""
+    """A task read at one moment: its head, plan and history, opened as far as this process can.
+
+    `closed` are the rows as they are stored.
+    """
 
     stored: Stored
     head: Head
     plan: Plan
     rows: list[tuple[int, Row]]
     read_at: Millis
+    closed: list[tuple[int, Row]]
+    envelope: Envelope
 
     @cached_property
     def record(self) -> dict[str, Any]:
@@ -41,6 +54,20 @@ class Snapshot:
             return view.record_of(
                 self.plan, self.stored.task_id, self.head, self.rows, now=self.read_at, resolve=resolve
             )
+
+    def output(self) -> Any:
+        """The output of a Completed task, as JSON values, its secrets in clear.
+
+        Raises PayloadError where it refers to what a result does not have, or cannot be opened; StoreError.
+        """
+        with legible(self.stored.task_id):
+            past = Past(self.plan, self.closed)
+            values = past.values
+            values.input = msgspec.Raw(self.envelope.open(bytes(values.input), "the input"))
+            for step, raw in values.results.items():
+                where = f"the result of {self.plan.steps[step].name}"
+                values.results[step] = msgspec.Raw(self.envelope.open(bytes(raw), where))
+            return view.output_of(self.plan, past, resolve)
 
     def facts(self, *, after: int = 0) -> list[dict[str, Any]]:
         """The history as JSON values, a fact each, without the first `after` rows. Raises StoreError."""
@@ -66,9 +93,16 @@ class TaskPage:
 class Connection:
     """Tasks in a store, seen through a desk."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, envelope: Envelope) -> None:
         self.desk = desk
+        self.envelope = envelope
         self.store = desk.store
+        self.is_open = False
+
+    def check_open(self) -> None:
+        """Raise StoreUnavailable where nobody is at the desk: what is posted there would wait for ever."""
+        if not self.is_open:
+            raise StoreUnavailable("this Makegood is not open; use it inside `async with`")
 
     async def stored(self, task_id: str) -> Stored:
         """A task as the store holds it. Raises UnknownTask, StoreError."""
@@ -91,38 +125,69 @@ class Connection:
         rows = await self.store.history(task_id)
         plan = await self._plan(stored)
         with legible(task_id):
-            read = [(row.version, decode_row(row.body)) for row in rows if row.version <= stored.version]
-            return Snapshot(stored, decode_head(stored.head), plan, read, self.desk.now())
+            closed = [(row.version, decode_row(row.body)) for row in rows if row.version <= stored.version]
+            read = [(version, opened_row(row, self.envelope)) for version, row in closed]
+            head = opened_head(decode_head(stored.head), self.envelope)
+            return Snapshot(stored, head, plan, read, self.desk.now(), closed, self.envelope)
 
-    async def list(
-        self,
-        states: Sequence[str] | None = None,
-        plan: str | None = None,
-        *,
-        limit: int = 100,
-        after: str | None = None,
-    ) -> TaskPage:
-        """Tasks in short, newest first; `after` is a former page's `next`. Raises MakegoodError for a state
-        that is none."""
-        numbers = None if states is None else tuple(_state_number(state) for state in states)
-        page = await self.store.search(Query(states=numbers, plan=plan), after=after, limit=limit)
-        now, tasks = self.desk.now(), []
-        for stored in page.tasks:
-            tasks.append(await self._summary(stored, now))
-        return TaskPage(tasks, page.next)
+    async def list(self, where: Where = ANY, *, limit: int = 100, after: str | None = None) -> TaskPage:
+        """Tasks in short, newest first; `after` is a former page's `next`.
 
-    async def _summary(self, stored: Stored, now: Millis) -> dict[str, Any]:
-        """A task in short; one whose record or plan cannot be read is listed as such."""
+        Raises StoreError, MakegoodError for a limit that is none.
+        """
+        tasks: list[dict[str, Any]] = []
+        size = _size(limit) if where.by_store else PAGE
+        while True:
+            page = await self._page(where, after, size)
+            for number, stored in enumerate(page.tasks, start=1):
+                if await self._is_meant(where, stored):
+                    tasks.append(await self._summary(stored))
+                if len(tasks) == limit and number < len(page.tasks):
+                    return TaskPage(tasks, (await self._page(where, after, number)).next)
+            after = page.next
+            if after is None or len(tasks) == limit:
+                return TaskPage(tasks, after)
+
+    async def find(self, where: Where = ANY) -> Sequence[str]:
+        """The ids of all tasks that are meant, newest first. Raises StoreError."""
+        found: list[str] = []
+        after: str | None = None
+        while True:
+            page = await self._page(where, after, PAGE)
+            found += [stored.task_id for stored in page.tasks if await self._is_meant(where, stored)]
+            after = page.next
+            if after is None:
+                return found
+
+    async def _page(self, where: Where, after: str | None, limit: int) -> Page:
+        return await self.store.search(Query(states=where.numbers, plan=where.plan), after=after, limit=limit)
+
+    async def _is_meant(self, where: Where, stored: Stored) -> bool:
+        """One that cannot be read is meant where nothing is asked that it would have to be read for."""
+        if where.by_store:
+            return True
+        read = await self._read(stored)
+        return read is not None and where.holds(*read, self.desk.now())
+
+    async def _read(self, stored: Stored) -> tuple[Plan, Head] | None:
         head = self.desk.shelf.head_of(stored)
         if head is not None:
             with suppress(StoreError):
-                plan = await self._plan(stored)
-                with legible(stored.task_id):
-                    return view.summary_of(plan, stored.task_id, head, now)
+                return await self._plan(stored), opened_head(head, self.envelope)
+        return None
+
+    async def _summary(self, stored: Stored) -> dict[str, Any]:
+        """A task in short; one whose record or plan cannot be read is listed as such."""
+        read = await self._read(stored)
+        if read is not None:
+            plan, head = read
+            with suppress(StoreError), legible(stored.task_id):
+                return view.summary_of(plan, stored.task_id, head, self.desk.now())
         return _illegible(stored)
 
     async def act(self, task_id: str, act: Act) -> bool:
         """Apply an act; False: it was so already. Raises UnknownTask, ActRefused, StoreError."""
+        self.check_open()
         try:
             with legible(known_form(task_id)):
                 return await self.desk.act(task_id, act)
@@ -174,22 +239,21 @@ class Connection:
             pause = min(POLL_CAP, pause * 1.5)
 
 
-def known_form(task_id: str) -> str:
+def known_form(task_id: object) -> str:
     """The id as given. Raises UnknownTask for what no task can be called."""
-    if not TASK_ID.fullmatch(task_id):
-        raise UnknownTask(task_id)
+    if not isinstance(task_id, str) or not TASK_ID.fullmatch(task_id):
+        raise UnknownTask(str(task_id))
     return task_id
+
+
+def _size(limit: object) -> int:
+    """How many tasks a page may have. Raises MakegoodError for what is no number of them."""
+    if not isinstance(limit, int) or limit < 1:
+        raise MakegoodError(f"limit={limit!r}: a page holds a whole number of tasks, 1 or more")
+    return limit
 
 
 def _illegible(stored: Stored) -> dict[str, Any]:
     """What a list shows of a task whose record it cannot read: no more than the store itself knows."""
     state = next((state_name(state) for state in TaskState if state == stored.state), "unknown")
     return {"taskId": stored.task_id, "state": state, "plan": stored.plan, "reason": ILLEGIBLE}
-
-
-def _state_number(name: str) -> int:
-    for state in TaskState:
-        if state_name(state) == name:
-            return state
-    known = ", ".join(state_name(state) for state in TaskState)
-    raise MakegoodError(f"{name!r} is no state of a task; the states are {known}")

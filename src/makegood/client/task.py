@@ -22,7 +22,7 @@ from makegood.core.record import TaskState
 from makegood.errors import ActRefused, Compensated, Failed, PayloadError
 from makegood.payload import canonical, codec_for
 from makegood.reading.audit import Statement
-from makegood.reading.words import state_name
+from makegood.reading.words import is_text, state_name
 
 Out = TypeVar("Out")
 
@@ -60,9 +60,10 @@ class Task(Generic[Out]):
         state = await self.wait(timeout)
         snapshot = await self._connection.snapshot(self.task_id)
         if state == "Completed":
-            if "outputError" in snapshot.record:
-                raise PayloadError(f"task {self.task_id}: {snapshot.record['outputError']}")
-            output: Out = codec_for(self._output_type).convert(snapshot.record.get("output"), "output")
+            try:
+                output: Out = codec_for(self._output_type).convert(snapshot.output(), "output")
+            except PayloadError as error:
+                raise PayloadError(f"task {self.task_id}: {error}") from None
             return output
         raise (Compensated if state == "Compensated" else Failed)(
             self.task_id, snapshot.record.get("reason", "it was undone")
@@ -85,8 +86,8 @@ class Task(Generic[Out]):
 
     async def audit(self) -> Statement:
         """What it has done outside, effect by effect, proved from its history. Raises UnknownTask."""
-        audited = await Records(self._connection.store).one(known_form(self.task_id))
-        return audited.statement
+        records = Records(self._connection.store, self._connection.envelope)
+        return (await records.one(known_form(self.task_id))).statement
 
     # --- acting: `by` is who acts (the user of this machine if not said), `why` is recorded with it
 
@@ -123,7 +124,8 @@ class Task(Generic[Out]):
         self, step: str, result_json: bytes | None = None, *, by: str | None = None, why: str = ""
     ) -> str:
         """Go on as if the step were done by hand. Raises ActRefused where that would break a promise."""
-        await self._act(SkipAsked(await self._number(step), by or user(), why, _given(result_json)))
+        given = self._given(result_json)
+        await self._act(SkipAsked(await self._number(step), by or user(), why, given))
         return f"skipped {step}"
 
     async def resolve(
@@ -139,18 +141,25 @@ class Task(Generic[Out]):
 
         Raises ActRefused, also when the step moves on before this is recorded: it was said of what it was.
         """
-        if verdict not in set(Verdict):
+        if verdict not in list(Verdict):
             raise ActRefused(f"{verdict!r} is no verdict; say {', '.join(Verdict)}")
         number, seen = await self._connection.find_step(self.task_id, step)
-        given = _given(result_json)
+        given = self._given(result_json)
         await self._act(ResolveAsked(number, Verdict(verdict), by or user(), why, given, seen))
         return f"resolved {step} as {verdict}"
 
     async def _act(self, act: Act) -> bool:
-        words: tuple[Any, ...] = (act.by, act.why)
-        if not all(isinstance(word, str) for word in words):
-            raise ActRefused(f"by={act.by!r}, why={act.why!r}: who acts and why are text")
+        if not is_text(act.by) or not is_text(act.why):
+            raise ActRefused(f"by={act.by!r}, why={act.why!r}: who acts and why are text; give it in Unicode")
         return await self._connection.act(self.task_id, act)
+
+    def _given(self, result_json: bytes | None) -> tuple[msgspec.Raw, ...]:
+        """Raises PayloadError for what no action could return: no JSON, too large, too deep."""
+        if result_json is None:
+            return ()
+        envelope, anything = self._connection.envelope, codec_for(Any)
+        kept = anything.encode(anything.decode(result_json, "result"), "result", limit=envelope.clear_max)
+        return (msgspec.Raw(envelope.close(canonical(kept), "result")),)
 
     async def _number(self, step: str) -> int:
         return (await self._connection.find_step(self.task_id, step))[0]
@@ -162,12 +171,3 @@ def user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):
         return "unknown"
-
-
-def _given(result_json: bytes | None) -> tuple[msgspec.Raw, ...]:
-    """Raises PayloadError for what an action could not have returned either: no JSON, too large, too deep."""
-    if result_json is None:
-        return ()
-    anything = codec_for(Any)
-    kept = anything.encode(anything.decode(result_json, "result"), "result")
-    return (msgspec.Raw(canonical(kept)),)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from makegood.core.doubled import doubled_key
+from makegood.core.secrets import Path
 from makegood.errors import PlanError
 
 DOCUMENT_MAX = 1024 * 1024
@@ -106,18 +107,21 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     input: dict[str, Any] = {}
     output: Template = None
     format: int = 1
+    secrets: dict[str, tuple[Path, ...]] = {}
+    """What nobody shall see of the input and of the results, by the name that a reference has for it."""
 
     def canonical(self) -> bytes:
         """The JSON that is hashed and stored: every default filled in, keys sorted."""
+        fields = {
+            "format": self.format,
+            "plan": self.plan,
+            "input": self.input,
+            "body": _plain(self.body),
+            "output": self.output,
+        }
+        # A plan without secrets is the plan that it was before there were any.
         return msgspec.json.encode(
-            {
-                "format": self.format,
-                "plan": self.plan,
-                "input": self.input,
-                "body": _plain(self.body),
-                "output": self.output,
-            },
-            order="sorted",
+            fields | ({"secrets": self.secrets} if self.secrets else {}), order="sorted"
         )
 
     @property
@@ -130,7 +134,7 @@ def read_document(source: bytes | str | Mapping[str, Any]) -> Document:
     raw = _decoded(source)
     if not isinstance(raw, dict):
         raise PlanError("plan document: expected an object with 'plan' and 'body'")
-    _only_keys(raw, {"format", "plan", "input", "body", "output"}, "plan document")
+    _only_keys(raw, {"format", "plan", "input", "body", "output", "secrets"}, "plan document")
     if raw.get("format", 1) != 1:
         raise PlanError(
             f"plan document: format {raw['format']!r} is not known here; this version reads format 1"
@@ -147,6 +151,7 @@ def read_document(source: bytes | str | Mapping[str, Any]) -> Document:
         body=_read_node(raw["body"], "body"),
         input=raw.get("input", {}),
         output=raw.get("output"),
+        secrets=_read_secrets(raw.get("secrets", {})),
     )
     check_document(document)
     return document
@@ -205,6 +210,16 @@ def _only_keys(raw: Mapping[str, Any], known: set[str], where: str) -> None:
         raise PlanError(f"{where}: unknown key {unknown[0]!r}; known here: {', '.join(sorted(known))}")
 
 
+def _read_secrets(raw: Any) -> dict[str, tuple[Path, ...]]:
+    try:
+        return msgspec.convert(raw, dict[str, tuple[Path, ...]])
+    except msgspec.ValidationError as error:
+        raise PlanError(
+            f"plan document: 'secrets': {error}; write "
+            '{"input": [["cards", "*", "number"]]}, where "*" is every item'
+        ) from None
+
+
 def _read_node(raw: Any, where: str, depth: int = 0) -> Node:
     _check_depth(depth, "plan document")
     if not isinstance(raw, dict):
@@ -213,7 +228,7 @@ def _read_node(raw: Any, where: str, depth: int = 0) -> Node:
         try:
             return msgspec.convert(raw, StepNode)
         except msgspec.ValidationError as error:
-            raise PlanError(f"{where}: {error}") from None
+            raise PlanError(f"{where}: {error}{_known_keys(error)}") from None
     for kind, build in (("series", SeriesNode), ("parallel", ParallelNode)):
         if kind in raw:
             _only_keys(raw, {kind}, where)
@@ -223,6 +238,24 @@ def _read_node(raw: Any, where: str, depth: int = 0) -> Node:
             places = ((part, f"{where}.{kind}[{n}]") for n, part in enumerate(parts))
             return build(tuple(_read_node(part, place, depth + 1) for part, place in places))
     raise PlanError(f"{where}: unknown kind {sorted(raw)}; known: step, series, parallel")
+
+
+_PARTS: dict[str, type[msgspec.Struct]] = {
+    "": StepNode,
+    "retry": Retry,
+    "undoRetry": UndoRetry,
+    "class": ServiceClass,
+    "key": KeyForm,
+}
+
+
+def _known_keys(error: msgspec.ValidationError) -> str:
+    """The way out where a step, or a part of one, has a key that is not known."""
+    said, _, place = str(error).partition(" - at ")
+    part = _PARTS.get(place.strip("`").removeprefix("$."))
+    if part is None or "unknown field" not in said:
+        return ""
+    return f"; known here: {', '.join(sorted(part.__struct_encode_fields__))}"
 
 
 # --- checks: what a plan must hold before a task may run it
@@ -239,12 +272,20 @@ def check_document(document: Document) -> None:
     for step in steps:
         _check_step(document.plan, step, seen)
         seen.add(step.step)
+    for step in steps:
+        for name, _ in references(step.args):
+            if name != "input" and name not in seen:
+                where = f"plan {document.plan}: step {step.step!r}"
+                raise PlanError(f"{where} refers to {name!r}, which is no step of the plan")
     _check_pivot(document, steps)
     _check_references(document.plan, document.body, frozenset())
     check_template(document.output, f"plan {document.plan}: output")
     for name, _ in references(document.output):
         if name != "input" and name not in seen:
             raise PlanError(f"plan {document.plan}: output refers to {name!r}, which is no step of the plan")
+    for name in document.secrets:
+        if name != "input" and name not in seen:
+            raise PlanError(f"plan {document.plan}: secrets of {name!r}, which is no step of the plan")
     try:
         stored = document.canonical()
     except (TypeError, ValueError, RecursionError) as error:  # what came from Python may hold anything

@@ -92,7 +92,7 @@ class Draft:
         """Move the task. Raises IllegalMove."""
         if (self.head.state, to) not in LEGAL_STATES:
             raise IllegalMove(f"task: {self.head.state.name} -> {to.name}")
-        self.head.state = to
+        self.head.state, self.head.alerted = to, False
         self.facts.append(TaskMoved(to, reason))
 
     def new_round(self, step: int, kind: Kind) -> None:

@@ -57,11 +57,12 @@ class Fact(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class TaskSubmitted(Fact, frozen=True):
-    """The client: a new task. `deadline` is a moment."""
+    """The client: a new task. `deadline` and `start_at`, before which nothing starts, are moments."""
 
     input: msgspec.Raw
     deadline: Millis = 0
     tags: dict[str, str] = {}
+    start_at: Millis = 0
 
 
 class Driven(Fact, frozen=True):
@@ -123,6 +124,12 @@ class Inspected(Fact, frozen=True):
 
     jitter: int = 0
     waited: tuple[int, ...] = ()
+
+
+class Alerted(Fact, frozen=True):
+    """The alerts: people were told that the task is parked, by the hook of this name."""
+
+    hook: str
 
 
 # --- acts of people
@@ -232,9 +239,26 @@ class Surfaced(Fact, frozen=True):
     attempt: int
 
 
+class Restored(Fact, frozen=True):
+    """A person: the store was put back from a backup. What was recorded since is lost, not what was done."""
+
+    by: str
+    why: str = ""
+
+
 Act: TypeAlias = CancelAsked | PauseAsked | ResumeAsked | RetryAsked | SkipAsked | ResolveAsked
 Event: TypeAlias = (
-    TaskSubmitted | Driven | Claimed | Reported | Probed | HandedBack | LeaseRenewed | Inspected | Act
+    TaskSubmitted
+    | Driven
+    | Claimed
+    | Reported
+    | Probed
+    | HandedBack
+    | LeaseRenewed
+    | Inspected
+    | Alerted
+    | Restored
+    | Act
 )
 AnyFact: TypeAlias = (
     Event | Offered | Moved | TaskMoved | TurnPending | DeadlineAnnounced | EvidenceFiled | Surfaced
@@ -251,6 +275,11 @@ class Row(msgspec.Struct, frozen=True, array_like=True):
 
 encode_row = msgspec.json.Encoder().encode
 decode_row = msgspec.json.Decoder(Row).decode
+
+
+def begin(plan_version: str) -> bytes:
+    """The digest before the first row: that of the plan which the task is pinned to."""
+    return plan_version.encode()
 
 
 def chain(digest: bytes, row: bytes) -> bytes:

@@ -5,7 +5,6 @@ the call behind one may have landed later than anybody looked, the service is lo
 """
 
 from makegood.core import doubt, lanes
-from makegood.core.doubt import Course
 from makegood.core.draft import Draft
 from makegood.core.events import EvidenceFiled, Reply, Reported, Surfaced
 from makegood.core.plan import Millis
@@ -75,15 +74,10 @@ def _proves_live(draft: Draft, event: Reported) -> None:
 
 def _casts_doubt(draft: Draft, event: Reported) -> Open:
     """An earlier call may have had an effect after all: no further call of an unkeyed service on a guess."""
-    step = event.step
-    opened = draft.touch(step)
-    opened.doubt = True
-    opened.unkeyed |= not event.key_read or draft.round(step, Kind.DO) > 1  # a new round has another key
-    if draft.marks[step] in (Phase.PLANNED, Phase.OFFERED):
-        course = doubt.to_be_retried(draft.step(step), opened, draft.now)
-        if course is not Course.RETRY:
-            lanes.take(draft, step, course)
-            lanes.advance(draft)
+    another_key = draft.round(event.step, Kind.DO) > 1  # that of a new round
+    draft.touch(event.step).unkeyed |= not event.key_read or another_key
+    opened = lanes.fear(draft, event.step)
+    lanes.advance(draft)
     return opened
 
 

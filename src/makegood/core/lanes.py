@@ -169,6 +169,17 @@ def take(draft: Draft, step: int, course: Course) -> None:
             pass
 
 
+def fear(draft: Draft, step: int) -> Open:
+    """A call of it may have had an effect that the record knows nothing of: no further one on a guess."""
+    opened = draft.touch(step)
+    opened.doubt = True
+    if draft.marks[step] in (Phase.PLANNED, Phase.OFFERED):
+        course = doubt.to_be_retried(draft.step(step), opened, draft.now)
+        if course is not Course.RETRY:
+            take(draft, step, course)
+    return opened
+
+
 def stick(draft: Draft, step: int) -> None:
     """An undo that cannot be finished: a person is asked."""
     draft.move(step, Phase.UNDO_STUCK, draft.head.open[step].landing)
@@ -190,8 +201,18 @@ def _walk(draft: Draft, part: Part, visit: Visit, order: Order) -> bool:
 def _forward(draft: Draft, step: int) -> bool:
     phase = draft.marks[step]
     if phase == Phase.IDLE:
-        draft.move(step, Phase.PLANNED, draft.now)
+        draft.move(step, Phase.PLANNED, max(draft.now, draft.head.start_at))
+        if draft.head.restored_at:
+            _planned_after_restore(draft, step)
     return phase in (Phase.DONE, Phase.SKIPPED)
+
+
+def _planned_after_restore(draft: Draft, step: int) -> None:
+    """It may have been called before the backup was put back, under the key that it gets now."""
+    plan, opened = draft.step(step), draft.touch(step)
+    opened.unkeyed = plan.keyed_for is not None  # when its key was first used nobody knows
+    opened.landing = 0 if plan.reads else draft.head.restored_at + plan.life
+    fear(draft, step)
 
 
 def _backward(draft: Draft) -> None:
@@ -220,6 +241,16 @@ def _plan_undo(draft: Draft, step: int, fate: int) -> None:
     fresh = Open(since=opened.since, due=opened.due, fate=fate)
     fresh.landing, fresh.late, fresh.key_until = known.landing, known.late, known.key_until
     draft.head.open[step] = fresh
+    if draft.head.restored_at:
+        _undo_after_restore(draft, step, fresh)
+
+
+def _undo_after_restore(draft: Draft, step: int, opened: Open) -> None:
+    """It may have been undone before the backup was put back: by its key again, or else in doubt."""
+    opened.doubt = True
+    opened.landing = max(opened.landing, draft.head.restored_at + draft.step(step).life)
+    if not doubt.keyed(draft.step(step), opened, draft.now):
+        draft.move(step, Phase.UNDO_REPORTED, draft.now).news = News.UNKNOWN
 
 
 # --- parking

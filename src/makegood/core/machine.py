@@ -2,9 +2,10 @@
 
 from typing import assert_never
 
-from makegood.core import acts, doubt, lanes, remedy, reports
+from makegood.core import acts, doubt, lanes, remedy, reports, restoring
 from makegood.core.draft import Draft
 from makegood.core.events import (
+    Alerted,
     CancelAsked,
     Claimed,
     Driven,
@@ -16,13 +17,15 @@ from makegood.core.events import (
     Probed,
     Reported,
     ResolveAsked,
+    Restored,
     ResumeAsked,
     RetryAsked,
     SkipAsked,
     TaskSubmitted,
+    begin,
 )
 from makegood.core.plan import Millis, Plan
-from makegood.core.record import FORWARD_OPEN, OFFERED, PLANNED, REPORTED, WATCHED, Head, Open
+from makegood.core.record import FORWARD_OPEN, OFFERED, PLANNED, REPORTED, WATCHED, Head, Open, TaskState
 
 NEEDS_SOMEONE = PLANNED | OFFERED | REPORTED | WATCHED
 """Phases whose `due` moment wakes someone."""
@@ -30,7 +33,14 @@ NEEDS_SOMEONE = PLANNED | OFFERED | REPORTED | WATCHED
 
 def submit(plan: Plan, task_id: str, event: TaskSubmitted, now: Millis) -> Draft:
     """The record of a new task, its first steps planned."""
-    head = Head(marks=bytearray(len(plan.steps)), created_at=now, deadline=event.deadline)
+    head = Head(
+        marks=bytearray(len(plan.steps)),
+        created_at=now,
+        deadline=event.deadline,
+        digest=begin(plan.version),
+        tags=event.tags,
+        start_at=event.start_at,
+    )
     draft = Draft(plan, task_id, head, now)
     draft.facts.append(event)
     lanes.advance(draft)
@@ -82,10 +92,22 @@ def _handle(draft: Draft, event: Event) -> bool:  # the one list of what can hap
             return acts.skip(draft, event)
         case ResolveAsked():
             return acts.resolve(draft, event)
+        case Alerted():
+            return _alerted(draft)
+        case Restored():
+            return restoring.restored(draft, event)
         case TaskSubmitted():
             return False
         case _:
             assert_never(event)
+
+
+def _alerted(draft: Draft) -> bool:
+    """Remembered as long as it stands parked; old news where somebody moved it on, or told people first."""
+    if draft.head.state is not TaskState.FAILED or draft.head.alerted:
+        return False
+    draft.head.alerted = True
+    return True
 
 
 def wants_driving(draft: Draft) -> bool:

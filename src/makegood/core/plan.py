@@ -19,6 +19,7 @@ from makegood.core.document import (
     references,
     step_nodes,
 )
+from makegood.core.secrets import Path
 from makegood.errors import PlanError
 
 Millis = int
@@ -75,6 +76,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     body: Part
     output: Template
     pivot: int | None
+    secrets: dict[str, tuple[Path, ...]] = {}
 
     @cached_property
     def index_of(self) -> dict[str, int]:
@@ -99,6 +101,7 @@ def compile_plan(document: Document) -> Plan:
         body=_part(document.body, index_of),
         output=document.output,
         pivot=next((n for n, node in enumerate(nodes) if node.pivot), None),
+        secrets=document.secrets,
     )
 
 

@@ -202,7 +202,9 @@ class Head(msgspec.Struct, array_like=True):
     `attempt` is the last number handed out to any call of the task; `rounds` and `undo_rounds` hold the
     rounds above the first; `pending` is why the task will turn should its pivot prove absent;
     `deadline_heard` that the deadline passed and was acted on; `digest` is the running digest of the append
-    rows, `write_id` that of the last commit.
+    rows, `write_id` that of the last commit; `start_at` is the moment before which nothing starts, `alerted`
+    that somebody was told that the task stands parked as it does now; `restored_at` when the store was put
+    back from a backup: what had been called since nobody knows.
     """
 
     marks: bytearray
@@ -221,6 +223,10 @@ class Head(msgspec.Struct, array_like=True):
     undo_rounds: dict[int, int] = {}
     digest: bytes = b""
     write_id: int = 0
+    tags: dict[str, str] = {}
+    start_at: Millis = 0
+    alerted: bool = False
+    restored_at: Millis = 0
 
     def stands_since(self, step: int) -> Millis:
         """When an open step last moved; 0: it is not open."""

@@ -2,20 +2,30 @@
 
 A payload (an input, a result, a task's output) is stored as compact JSON and read back through its type
 hint. Before it is stored it is read back: if what comes back is not equal to what was given, nothing is
-written, and PayloadError names the path of what could not be kept (`input.legs[3].price`).
+written, and PayloadError names the path of what could not be kept (`input.legs[3].price`). Nor is anything
+dropped when it is read: a field that the type does not have is refused.
 """
 
 from makegood.payload.codec import PAYLOAD_MAX, Codec, codec_for, convert, decode, encode
-from makegood.payload.comparing import canonical, differing_paths, lost_paths
-from makegood.payload.faults import at
+from makegood.payload.comparing import canonical, differing_paths
+from makegood.payload.envelope import Envelope, PayloadCodec
+from makegood.payload.finding import UnknownField
+from makegood.payload.foreign import field_as_written, is_model, is_root_model
+from makegood.payload.parts import at, field_names
+from makegood.payload.schemas import schema_of
+from makegood.payload.secrets import Secret, is_mark
 from makegood.payload.templates import MissingPath, Resolve, Template, compile_template, resolve
 
 __all__ = [
     "PAYLOAD_MAX",
     "Codec",
+    "Envelope",
     "MissingPath",
+    "PayloadCodec",
     "Resolve",
+    "Secret",
     "Template",
+    "UnknownField",
     "at",
     "canonical",
     "codec_for",
@@ -24,6 +34,11 @@ __all__ = [
     "decode",
     "differing_paths",
     "encode",
-    "lost_paths",
+    "field_as_written",
+    "field_names",
+    "is_mark",
+    "is_model",
+    "is_root_model",
     "resolve",
+    "schema_of",
 ]

@@ -8,11 +8,17 @@ from typing import Any
 import msgspec
 
 from makegood.errors import PayloadError
-from makegood.payload.faults import first_difference, too_deep, too_large, unencodable, unreadable
+from makegood.payload import foreign
+from makegood.payload.defaults import own_defaults
+from makegood.payload.faults import first_difference, naive, too_deep, too_large, unencodable, unreadable
+from makegood.payload.finding import sort_sets, unknown_field
+from makegood.payload.parts import naive_moment
 from makegood.payload.traits import traits_of
 
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 BRACKETS = re.compile(rb"[\[\]{}]")
+NAIVE = re.compile(rb'"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+"')
+"""How a moment without a time zone is written."""
 
 PAYLOAD_MAX = 1024 * 1024
 """The most bytes one payload may take, measured on what is stored."""
@@ -21,57 +27,96 @@ NESTING_MAX = 200
 
 
 class Codec:
-    """Writes and reads values of one type hint. Raises PayloadError if JSON cannot hold the type."""
+    """Writes and reads values of one type hint. Raises PayloadError if JSON cannot hold the type.
+
+    What it says of values that hold secrets names their paths only.
+    """
 
     def __init__(self, hint: Any) -> None:
         self.hint = NoneType if hint is None else hint
-        traits = traits_of(self.hint)
-        self._holds_any = traits.holds_any
-        self._several_forms = traits.several_forms
-        # Sets have no order of their own; equal sets must still give equal bytes.
-        self._encode = msgspec.json.Encoder(order="deterministic" if traits.holds_sets else None).encode
-        self._decode = msgspec.json.Decoder(self.hint).decode
+        self._traits = traits_of(self.hint)
+        self._write = msgspec.json.Encoder(enc_hook=foreign.written).encode
+        self._decode = msgspec.json.Decoder(self.hint, dec_hook=foreign.read).decode
 
-    def encode(self, value: Any, where: str = "value") -> bytes:
-        """Compact JSON from which `decode` makes an equal value; raises PayloadError if there is none."""
+    def encode(self, value: Any, where: str = "value", *, limit: int = PAYLOAD_MAX) -> bytes:
+        """Compact JSON from which `decode` makes an equal value.
+
+        Raises PayloadError if there is none, or if it takes more than `limit` bytes.
+        """
+        traits = self._traits
         try:
             raw = self._encode(value)
         except Exception as error:  # the user's own types take part in all of this, with errors of their own
-            raise unencodable(value, where, error) from None
-        if len(raw) > PAYLOAD_MAX:
-            raise too_large(where, len(raw), PAYLOAD_MAX)
+            raise unencodable(value, where, error, tactful=traits.holds_secrets) from None
+        if len(raw) > limit:
+            raise too_large(where, len(raw), limit)
         if raw.count(b"[") + raw.count(b"{") > NESTING_MAX and nesting(raw) > NESTING_MAX:
             raise too_deep(where, NESTING_MAX)
-        back = self.decode(raw, where)
+        if traits.holds_moments and NAIVE.search(raw) and (path := naive_moment(value, where)):
+            raise naive(path)
+        back = self._read(raw, where)
         self._check_kept(value, back, where)
         # An int given for a float is written as the float it is, so that equal inputs are equal bytes.
-        return self._encode(back) if self._several_forms else raw
+        return self._encode(back) if traits.several_forms else raw
 
     def decode(self, raw: bytes, where: str = "value") -> Any:
-        """The value; raises PayloadError naming the path that does not fit the hint."""
-        try:
-            return self._decode(raw)
-        except Exception as error:
-            raise unreadable(where, error) from None
+        """The value; raises PayloadError naming the path that does not fit the hint, and UnknownField for a
+        field that the type does not have: nothing is dropped."""
+        if self._traits.form is not None:
+            self._check_known(_any(raw, where), where)
+        return self._read(raw, where)
 
     def convert(self, builtins: Any, where: str = "value") -> Any:
-        """The value from decoded JSON; raises PayloadError naming the path that does not fit the hint.
+        """The value from decoded JSON; raises as `decode`.
 
         Parts of the result may be the very objects given: nobody may change either.
         """
+        self._check_known(builtins, where)
         try:
-            return msgspec.convert(builtins, self.hint, str_keys=True)
+            value = msgspec.convert(builtins, self.hint, str_keys=True, dec_hook=foreign.read)
+            self._finish(value)
         except Exception as error:
-            raise unreadable(where, error) from None
+            raise unreadable(where, error, tactful=self._traits.holds_secrets) from None
+        return value
+
+    def _encode(self, value: Any) -> bytes:
+        """Sets have no order of their own; equal sets must still give equal bytes."""
+        raw = self._write(value)
+        if not self._traits.holds_sets:
+            return raw
+        json = msgspec.json.decode(raw)
+        sort_sets(self._traits.form, json)
+        return msgspec.json.encode(json)
+
+    def _read(self, raw: bytes, where: str) -> Any:
+        try:
+            value = self._decode(raw)
+            self._finish(value)
+        except Exception as error:
+            raise unreadable(where, error, tactful=self._traits.holds_secrets) from None
+        return value
+
+    def _finish(self, value: Any) -> None:
+        """What msgspec leaves undone of a value that it has read."""
+        if self._traits.holds_validated:
+            foreign.validate(value)
+        if self._traits.holds_defaults:
+            own_defaults(value)
+
+    def _check_known(self, json: Any, where: str) -> None:
+        unknown = unknown_field(self._traits.form, json, where)
+        if unknown is not None:
+            raise unknown
 
     def _check_kept(self, value: Any, back: Any, where: str) -> None:
+        traits = self._traits
         try:
-            # Equality is the fast road; types without an equality of their own take the walk.
-            if back == value:
+            # Equality is the fast road; types without an equality of all their fields take the walk.
+            if not traits.partly_equal and back == value:
                 return
-            lost = first_difference(value, back, where, exact=self._holds_any)
+            lost = first_difference(value, back, where, exact=traits.holds_any, tactful=traits.holds_secrets)
         except Exception as error:
-            raise unreadable(where, error) from None
+            raise unreadable(where, error, tactful=traits.holds_secrets) from None
         if lost:
             raise PayloadError(lost)
 
@@ -83,6 +128,13 @@ def nesting(raw: bytes) -> int:
         depth += 1 if bracket in b"[{" else -1
         deepest = max(deepest, depth)
     return deepest
+
+
+def _any(raw: bytes, where: str) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except Exception as error:
+        raise unreadable(where, error) from None
 
 
 def codec_for(hint: Any) -> Codec:

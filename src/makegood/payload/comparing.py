@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from makegood.payload.codec import codec_for
-from makegood.payload.faults import at
+from makegood.payload.parts import at
 
 
 def canonical(raw_json: bytes) -> bytes:
@@ -37,20 +37,3 @@ def _differing(one: Any, other: Any, where: str) -> Iterator[str]:
             yield from _differing(one[key], other[key], path)
         else:
             yield path
-
-
-def lost_paths(given: bytes, kept: bytes, where: str = "input") -> list[str]:
-    """The paths of fields in one JSON text that are not in the other: what reading it dropped."""
-    return sorted(_lost(msgspec.json.decode(given), msgspec.json.decode(kept), where))
-
-
-def _lost(given: Any, kept: Any, where: str) -> Iterator[str]:
-    if isinstance(given, dict) and isinstance(kept, dict):
-        for name, value in given.items():
-            if name in kept:
-                yield from _lost(value, kept[name], at(where, (name,)))
-            else:
-                yield at(where, (name,))
-    elif isinstance(given, list) and isinstance(kept, list):
-        for number, (one, other) in enumerate(zip(given, kept, strict=False)):
-            yield from _lost(one, other, at(where, (number,)))

@@ -1,25 +1,30 @@
 """Why a value cannot be kept as JSON, and where in it: slow and careful, walked only after a failure."""
 
-import dataclasses
-from collections.abc import Iterator
 from datetime import datetime, time
 from typing import Any
 
 import msgspec
 
 from makegood.errors import PayloadError
-
-
-def at(where: str, path: tuple[str | int, ...]) -> str:
-    """A path as people write it: `input.legs[3].price`."""
-    return where + "".join(f".{part}" if _plain_name(part) else f"[{part!r}]" for part in path)
+from makegood.payload.foreign import fields_at_fault, is_model, written
+from makegood.payload.parts import at, field_names, parts
 
 
 def unsupported(what: str) -> str:
     """The text for a type that has no JSON."""
     return (
-        f"{what} cannot be written as JSON; use a dataclass, a msgspec.Struct, a TypedDict, or built-in and "
-        "standard library types such as str, int, float, list, dict, datetime, Decimal, UUID and Enum"
+        f"{what} cannot be written as JSON; use a dataclass, a msgspec.Struct, a pydantic or attrs model, a "
+        "TypedDict, or built-in and standard library types such as str, int, float, list, dict, datetime, "
+        "Decimal, UUID and Enum"
+    )
+
+
+def ambiguous(what: str) -> str:
+    """The text for a union whose members look alike in JSON."""
+    return (
+        f"{what} is a union of types that cannot be told apart in JSON; declare one of them, or make them "
+        "msgspec.Struct classes with tag=True; a union of pydantic models goes, with its discriminator, into "
+        "a model of its own (RootModel)"
     )
 
 
@@ -36,36 +41,61 @@ def too_deep(where: str, limit: int) -> PayloadError:
     return PayloadError(f"{where} is nested deeper than {limit} levels; make it flatter, a list of parts say")
 
 
-def unencodable(value: Any, where: str, error: Exception) -> PayloadError:
-    """The error for a value that could not be written: names the innermost part that is at fault."""
+def naive(where: str) -> PayloadError:
+    """The error for a moment without a time zone."""
+    return PayloadError(
+        f"{where} is a datetime without a time zone, which is another moment on every machine; give it one, "
+        "as datetime.now(UTC) has it"
+    )
+
+
+def unencodable(value: Any, where: str, error: Exception, *, tactful: bool) -> PayloadError:
+    """The error for a value that could not be written: names the innermost part that is at fault.
+
+    Nothing is said of what the values are where that has to be `tactful`.
+    """
     if isinstance(error, RecursionError):
         return PayloadError(f"{where} is nested too deeply, or holds itself; pass a flatter value")
     while (part := _part_at_fault(value, where)) is not None:
         where, value, error = part
+    why = "" if tactful else f" ({_one_line(error)})"
     if isinstance(error, UnicodeEncodeError):
-        return PayloadError(f"{where} holds half of a surrogate pair ({value!r:.60}), which is no text")
+        half = "" if tactful else f" ({value!r:.60})"
+        return PayloadError(f"{where} holds half of a surrogate pair{half}, which is no text")
     if isinstance(value, dict):
         return PayloadError(f"{where}: {error}; the keys of a JSON object are strings")
     if type(value) is int:
-        return PayloadError(f"{where} is an int of too many digits ({error}); pass it as a string")
+        return PayloadError(f"{where} is an int of too many digits{why}; pass it as a string")
+    if type(error).__module__.startswith("pydantic"):
+        return PayloadError(f"{where}: its pydantic model cannot write it as JSON{why}")
     return PayloadError(f"{where}: {unsupported(f'an object of type {type(value).__qualname__}')}")
 
 
-def unreadable(where: str, error: Exception) -> PayloadError:
+def unreadable(where: str, error: Exception, *, tactful: bool = False) -> PayloadError:
     """The error for JSON that does not fit its hint, the path in it put first, under the name people know."""
     if isinstance(error, RecursionError):
         return PayloadError(f"{where} is nested too deeply; pass a flatter value")
-    if not isinstance(error, msgspec.MsgspecError | UnicodeError):
-        return PayloadError(f"{where} cannot be read as its type: {_said(error)}")
-    # msgspec ends its messages with "- at `$.legs[3].price`", or "- at `key` in `$.legs`".
-    text, _, tail = str(error).partition(" - at `")
-    if tail.startswith("key` in `"):
-        text, tail = f"{text} as a key", tail.removeprefix("key` in `")
+    if not isinstance(error, msgspec.MsgspecError | UnicodeError | ValueError):
+        why = type(error).__name__ if tactful else _said(error)
+        return PayloadError(f"{where} cannot be read as its type: {why}")
+    # Messages end with "- at `$.legs[3].price`", or "- at `key` in `$.legs`"; the innermost path is first.
+    text, *tails = str(error).split(" - at `")
+    path = ""
+    for tail in reversed(tails):
+        if tail.startswith("key` in `"):
+            text, tail = f"{text} as a key", tail.removeprefix("key` in `")
+        path += tail.removesuffix("`").removeprefix("$")
+    if tactful and not text.startswith(_ABOUT_TYPES):
+        text = "what it holds does not fit its type"
     why = "; NaN and infinity have no JSON" if "`float`, got `null`" in text else ""
-    return PayloadError(f"{where}{tail.removesuffix('`').removeprefix('$')}: {text}{why}")
+    return PayloadError(f"{where}{path}: {text}{why}")
 
 
-def first_difference(given: Any, back: Any, where: str, *, exact: bool) -> str | None:
+_ABOUT_TYPES = ("Expected `", "Object missing required field `", "Field required")
+"""How messages begin that tell nothing of a value."""
+
+
+def first_difference(given: Any, back: Any, where: str, *, exact: bool, tactful: bool) -> str | None:
     """What of a value would not come back from JSON as it was, or None.
 
     A tuple for which a list comes back is kept where the hint asks for a sequence, but not (`exact`) where
@@ -73,41 +103,32 @@ def first_difference(given: Any, back: Any, where: str, *, exact: bool) -> str |
     """
     pairs = _pairs(given, back, exact)
     if pairs is None:
-        return None if _same_leaf(given, back) else _lost(given, back, where)
-    differences = (first_difference(one, two, at(where, (key,)), exact=exact) for key, one, two in pairs)
+        return None if _same_leaf(given, back) else _lost(given, back, where, tactful=tactful)
+    differences = (
+        first_difference(one, two, at(where, (key,)), exact=exact, tactful=tactful) for key, one, two in pairs
+    )
     return next(filter(None, differences), None)
 
 
-def _plain_name(part: str | int) -> bool:
-    return isinstance(part, str) and part.isidentifier()
-
-
 def _part_at_fault(value: Any, where: str) -> tuple[str, Any, Exception] | None:
+    if is_model(type(value)):
+        faults = ((at(where, (name,)), getattr(value, name, None), e) for name, e in fields_at_fault(value))
+        return next(faults, None)
     try:
-        parts = list(_parts(value, where))
+        inner = list(parts(value, where))
     except Exception:  # a container of the user's own may fail while it is walked
         return None
-    for path, part in parts:
+    for path, part in inner:
         try:
-            msgspec.json.encode(part)
+            msgspec.json.encode(part, enc_hook=written)
         except Exception as error:
             return path, part, error
     return None
 
 
-def _parts(value: Any, where: str) -> Iterator[tuple[str, Any]]:
-    """The parts of a container, each with its path."""
-    if isinstance(value, dict):
-        for key, part in value.items():
-            if isinstance(key, str):
-                yield f"{where} (a key)", key
-            yield at(where, (key,)), part
-    elif isinstance(value, list | tuple | set | frozenset):
-        for n, part in enumerate(value):
-            yield at(where, (n,)), part
-    else:
-        for name in _field_names(value):
-            yield at(where, (name,)), getattr(value, name, None)
+def _one_line(error: Exception) -> str:
+    """What an error says, cut short."""
+    return " ".join(_said(error).split())[:200]
 
 
 def _said(error: Exception) -> str:
@@ -118,17 +139,9 @@ def _said(error: Exception) -> str:
         return type(error).__name__
 
 
-def _field_names(value: Any) -> tuple[str, ...]:
-    if isinstance(value, msgspec.Struct):
-        return value.__struct_fields__
-    if dataclasses.is_dataclass(value):
-        return tuple(field.name for field in dataclasses.fields(value))
-    return ()
-
-
 def _pairs(given: Any, back: Any, exact: bool) -> list[tuple[Any, Any, Any]] | None:
     """The parts of two containers of one form side by side, with their keys; None if they are not that."""
-    names = _field_names(given)
+    names = field_names(given)
     if names and type(given) is type(back):
         return [(name, getattr(given, name, None), getattr(back, name, None)) for name in names]
     if isinstance(given, dict) and isinstance(back, dict) and given.keys() == back.keys():
@@ -147,7 +160,9 @@ def _same_leaf(given: Any, back: Any) -> bool:
     return bool(given == back)
 
 
-def _lost(given: Any, back: Any, where: str) -> str:
+def _lost(given: Any, back: Any, where: str, *, tactful: bool) -> str:
+    if tactful:
+        return f"{where} cannot be kept exactly: it would be read back as something else"
     if repr(given) == repr(back):
         return f"{where} cannot be kept exactly: {_named(given)} is never equal to itself"
     return (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from makegood.errors import PayloadError
-from makegood.payload.faults import at
+from makegood.payload.parts import at
 
 Template = Any
 Resolve = Callable[[Mapping[str, Any]], Any]

@@ -1,5 +1,6 @@
-"""What must be known of a type before a value of it is written."""
+"""What must be known of a type before a value of it is written or read."""
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -8,34 +9,65 @@ import msgspec
 from msgspec import inspect as types
 
 from makegood.errors import PayloadError
-from makegood.payload.faults import unsupported
+from makegood.payload.defaults import leaves_defaults_out
+from makegood.payload.faults import ambiguous, unsupported
+from makegood.payload.foreign import is_model, is_validated_dataclass, read
+from makegood.payload.forms import Form, form_of
+from makegood.payload.secrets import fields_mark_any, marks_any
 
 
 @dataclass
 class Traits:
-    """`several_forms`: equal values may be written differently, as 1 and 1.0."""
+    """`several_forms`: equal values may be written differently, as 1 and 1.0. `partly_equal`: some field is
+    left out when values are compared. `form`: what must be found in its JSON."""
 
     holds_any: bool = False
     holds_sets: bool = False
+    holds_moments: bool = False
+    holds_validated: bool = False
+    holds_secrets: bool = False
+    holds_defaults: bool = False
     several_forms: bool = False
+    partly_equal: bool = False
+    form: Form | None = None
 
 
 def traits_of(hint: Any) -> Traits:
     """Look through a type and all types inside it; raises PayloadError if JSON cannot hold one of them."""
-    traits = Traits()
+    traits = Traits(holds_secrets=marks_any(hint))
     try:
-        msgspec.json.Decoder(hint)
-        for kind in _inside(types.type_info(hint), set()):
-            if isinstance(kind, types.CustomType) and kind.cls is not object:
-                raise PayloadError(unsupported(f"type {kind.cls.__qualname__}"))
-            traits.holds_any |= isinstance(kind, types.AnyType | types.CustomType)
-            traits.holds_sets |= isinstance(kind, types.SetType | types.FrozenSetType)
-            traits.several_forms |= isinstance(kind, types.FloatType | types.DecimalType)
+        msgspec.json.Decoder(hint, dec_hook=read)
+        kind = types.type_info(hint)
+        for inner in _inside(kind, set()):
+            _note(traits, inner)
+        traits.form = form_of(kind)
     except NameError as error:
         raise PayloadError(f"type {hint!r}: {error}; define it where the hint can see it") from None
     except (TypeError, ValueError, RuntimeError) as error:
-        raise PayloadError(f"{unsupported(f'type {hint!r}')} ({error})") from None
+        text = ambiguous if "Type unions" in str(error) else unsupported
+        raise PayloadError(f"{text(f'type {hint!r}')} ({error})") from None
     return traits
+
+
+def _note(traits: Traits, kind: types.Type) -> None:
+    cls = getattr(kind, "cls", None)
+    model = is_model(cls)
+    if isinstance(kind, types.CustomType) and not model and cls is not object:
+        raise PayloadError(unsupported(f"type {kind.cls.__qualname__}"))
+    traits.holds_any |= isinstance(kind, types.AnyType | types.CustomType) and not model
+    traits.holds_sets |= isinstance(kind, types.SetType | types.FrozenSetType)
+    traits.holds_moments |= model or isinstance(kind, types.DateTimeType)
+    traits.holds_validated |= is_validated_dataclass(cls)
+    traits.holds_defaults |= leaves_defaults_out(cls)
+    traits.holds_secrets |= cls is not None and fields_mark_any(cls)
+    traits.several_forms |= model or isinstance(kind, types.FloatType | types.DecimalType)
+    traits.partly_equal |= _compares_partly(cls)
+
+
+def _compares_partly(cls: Any) -> bool:
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    attributes = getattr(cls, "__attrs_attrs__", ())
+    return not all(field.compare for field in fields) or not all(field.eq for field in attributes)
 
 
 def _inside(kind: types.Type, seen: set[Any]) -> Iterator[types.Type]:

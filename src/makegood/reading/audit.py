@@ -20,11 +20,13 @@ from makegood.core.record import (
 )
 from makegood.core.record import Kind as Call
 from makegood.core.words import moment
+from makegood.reading.opening import AS_STORED, Opener, opened_head, opened_row
 from makegood.reading.past import Past, StepPast
+from makegood.reading.payloads import text_of
 from makegood.reading.proof import Written, digest_at, faults_of
 from makegood.reading.standing import in_doubt, in_effect, second_effects
 from makegood.reading.view import VERSION_SHOWN, reason_of
-from makegood.reading.words import shown, state_name
+from makegood.reading.words import state_name
 
 
 class Stands(StrEnum):
@@ -141,14 +143,16 @@ class Statement(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel")
     findings: tuple[Finding, ...] = ()
 
 
-def statement_of(written: Written, plan: Plan | None, plan_fault: str = "") -> Statement:
+def statement_of(
+    written: Written, plan: Plan | None, plan_fault: str = "", *, opener: Opener = AS_STORED
+) -> Statement:
     """The statement of a task as it is written; `plan` None, and why, where its plan cannot be trusted.
 
     Of a record that does not hold together only what can still be read is stated.
     """
     found = [_record(written, plan_fault)] if plan_fault else []
     found += [_record(written, str(fault), fault.version) for fault in faults_of(written, plan)]
-    digest = digest_at(written.rows, written.version)
+    digest = digest_at(written, written.version)
     bare = Statement(
         task_id=written.task_id,
         end=End.UNREADABLE,
@@ -162,7 +166,7 @@ def statement_of(written: Written, plan: Plan | None, plan_fault: str = "") -> S
     if plan is None:
         return bare
     try:
-        return _stated(written, plan, bare)
+        return _stated(written, plan, opener, bare)
     except Exception:  # a damaged record may be read in any odd way; what is wrong with it has been found
         if not found:
             raise
@@ -180,13 +184,14 @@ def _state(state: int) -> str:
         return f"{state}"
 
 
-def _stated(written: Written, plan: Plan, bare: Statement) -> Statement:
-    head = decode_head(written.head)
-    rows = [(version, decode_row(body)) for version, _, body in written.rows]
+def _stated(written: Written, plan: Plan, opener: Opener, bare: Statement) -> Statement:
+    """What was proved is what is stored; what is told is read of it in clear."""
+    head = opened_head(decode_head(written.head), opener)
+    rows = [(version, opened_row(decode_row(body), opener)) for version, _, body in written.rows]
     past = Past(plan, rows)
     steps = [step for step in past.steps if not step.plan.reads]
     effects = [_effect(written.task_id, plan, head, past, step) for step in steps]
-    amiss = [*_half_done(written, head, steps, effects), *_second_effects(written, past, steps)]
+    amiss = [*_half_done(written, head, steps, effects), *_second_effects(written, plan, past, steps)]
     return msgspec.structs.replace(
         bare,
         end=_end(head, effects),
@@ -286,11 +291,12 @@ def _fits_compensated(step: StepPast, stands: Stands) -> bool:
     return settled or (needs_no_undo and stands in (Stands.KEPT, Stands.IN_DOUBT))
 
 
-def _second_effects(written: Written, past: Past, steps: list[StepPast]) -> Iterator[Finding]:
+def _second_effects(written: Written, plan: Plan, past: Past, steps: list[StepPast]) -> Iterator[Finding]:
     for step in steps:
         for at, late in second_effects(step, past.values.results.get(step.plan.index)):
+            result = text_of(plan, step.plan.name, late.result)
             what = (
                 f"at {moment(at)}, when it had been settled, call {late.attempt} was reported done as well: "
-                f"a second effect may be live at its service, with the result {shown(late.result)}"
+                f"a second effect may be live at its service, with the result {result}"
             )
             yield Finding(Kind.DOUBLE, what, written.task_id, step.plan.name)

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from makegood.core.events import (
+    Alerted,
     Answer,
     AnyFact,
     CancelAsked,
@@ -20,6 +21,7 @@ from makegood.core.events import (
     Reply,
     Reported,
     ResolveAsked,
+    Restored,
     ResumeAsked,
     RetryAsked,
     Row,
@@ -29,10 +31,12 @@ from makegood.core.events import (
 from makegood.core.plan import Plan
 from makegood.core.record import Kind, Phase, TaskState
 from makegood.core.words import moment
+from makegood.reading.payloads import value_of
 from makegood.reading.words import state_name
 
-_MOMENTS: Final = frozenset({"deadline", "until", "seen"})
+_MOMENTS: Final = frozenset({"deadline", "until", "seen", "start_at"})
 _NAMES: Final = {
+    "start_at": "startAt",
     "retry_after": "retryAfterMs",
     "wait": "waitMs",
     "lease": "leaseMs",
@@ -65,9 +69,13 @@ def author_of(plan: Plan, fact: AnyFact) -> str:
             return "scheduler"
         case Inspected():
             return "supervisor"
+        case Alerted():
+            return "alerts"
         case Claimed() | Reported() | Probed() | HandedBack() | LeaseRenewed():
             return plan.steps[fact.step].agent
         case CancelAsked() | PauseAsked() | ResumeAsked() | RetryAsked() | SkipAsked() | ResolveAsked():
+            return fact.by
+        case Restored():
             return fact.by
         case _:
             return ""
@@ -79,9 +87,9 @@ def _fields(plan: Plan, fact: AnyFact) -> dict[str, Any]:
         if name == "step" and value >= 0:
             fields[name] = plan.steps[value].name
         elif name in _MOMENTS and value > 0:
-            fields[name] = moment(value)
+            fields[_NAMES.get(name, name)] = moment(value)
         elif name not in {"step", *_MOMENTS} and _says_something(fact, name, value):
-            fields[_NAMES.get(name, name)] = _plain(plan, value)
+            fields[_NAMES.get(name, name)] = _plain(plan, fact, value)
     return fields
 
 
@@ -92,10 +100,11 @@ def _says_something(fact: AnyFact, name: str, value: Any) -> bool:
     return value not in (None, "", ())
 
 
-def _plain(plan: Plan, value: Any) -> Any:
+def _plain(plan: Plan, fact: AnyFact, value: Any) -> Any:
     match value:
         case msgspec.Raw():
-            return msgspec.json.decode(value)
+            step = getattr(fact, "step", None)
+            return value_of(plan, "input" if step is None else plan.steps[step].name, value)
         case TaskState():
             return state_name(value)
         case Kind() | Phase():
@@ -104,7 +113,7 @@ def _plain(plan: Plan, value: Any) -> Any:
         case Enum():
             return value.value
         case (msgspec.Raw() as raw,):
-            return msgspec.json.decode(raw)
+            return _plain(plan, fact, raw)
         case tuple():
             return [plan.steps[step].name for step in value]
         case _:

@@ -12,7 +12,7 @@ import msgspec
 
 from makegood.core import machine
 from makegood.core.draft import Draft
-from makegood.core.events import Event, Row, TaskSubmitted, chain, decode_row, encode_row
+from makegood.core.events import Event, Row, TaskSubmitted, begin, chain, decode_row, encode_row
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import Head, decode_head, encode_head
 from makegood.reading.words import state_name
@@ -44,10 +44,10 @@ class Differs(Exception):
         self.version = version
 
 
-def digest_at(rows: Sequence[tuple[int, int, bytes]], version: int) -> bytes | None:
+def digest_at(written: Written, version: int) -> bytes | None:
     """The running digest after the row of this version; None where there is no gapless history up to it."""
-    digest, expected = b"", 1
-    for number, _, body in rows:
+    digest, expected = begin(written.plan_version), 1
+    for number, _, body in written.rows:
         if number != expected or number > version:
             break
         digest, expected = chain(digest, body), expected + 1
@@ -122,8 +122,10 @@ def _read_head(raw: bytes) -> Head | None:
 
 
 def _history_faults(written: Written, head: Head, plan: Plan | None) -> Iterator[Differs]:
-    if digest_at(written.rows, written.version) != head.digest:
-        yield Differs("the digest over its rows is not the one in its head: a row or the head was changed")
+    if digest_at(written, written.version) != head.digest:
+        yield Differs(
+            "the digest over its rows is not the one in its head: a row, the head or its plan changed"
+        )
     if plan is None:
         return
     try:

@@ -12,6 +12,7 @@ from makegood.core.record import CALLED, FORWARD_OPEN, UNDO_OPEN, Head, Kind, Op
 from makegood.core.values import Values
 from makegood.core.words import moment
 from makegood.reading.past import Lane, StepPast
+from makegood.reading.payloads import value_of
 from makegood.reading.waiting import waiting_document, waiting_of
 from makegood.reading.words import valued
 
@@ -80,14 +81,14 @@ def step_document(
     fields: dict[str, Any] = {"name": node.name, "agent": node.agent, "state": said.state}
     fields |= _pattern_fields(task_id, head, step, Kind.DO)
     if node.index in values.results:
-        fields["result"] = msgspec.json.decode(values.results[node.index])
+        fields["result"] = value_of(plan, node.name, values.results[node.index])
     settled = {"settledBy": step.settled_by, "settledAs": step.settled_as}
     fields |= valued({"outcome": said.outcome} | settled | {"action": node.action})
     fields |= _our_fields(head, step, Kind.DO) | valued(
         {
             "deadline": moment(opened.deadline) if opened is not None and opened.deadline else "",
             "waiting": _waiting(plan, head, step, now),
-            "evidence": [_evidence(at, report) for at, report in step.evidence],
+            "evidence": [_evidence(plan, at, report) for at, report in step.evidence],
         }
     )
     if node.undo is not None:
@@ -163,7 +164,7 @@ def _ended_well(step: StepPast, kind: Kind) -> bool:
     return step.fate is Phase.DONE or step.phase is Phase.SKIPPED
 
 
-def _evidence(at: Millis, report: Reported) -> dict[str, Any]:
+def _evidence(plan: Plan, at: Millis, report: Reported) -> dict[str, Any]:
     fields = {
         "at": moment(at),
         "attempt": report.attempt,
@@ -172,5 +173,5 @@ def _evidence(at: Millis, report: Reported) -> dict[str, Any]:
         "error": report.error,
     }
     if report.reply is Reply.DONE:
-        return valued(fields) | {"result": msgspec.json.decode(report.result)}
+        return valued(fields) | {"result": value_of(plan, plan.steps[report.step].name, report.result)}
     return valued(fields)

@@ -8,6 +8,7 @@ import msgspec
 
 from makegood.core.events import (
     Act,
+    Alerted,
     Answer,
     AnyFact,
     CancelAsked,
@@ -25,6 +26,7 @@ from makegood.core.events import (
     Reply,
     Reported,
     ResolveAsked,
+    Restored,
     ResumeAsked,
     RetryAsked,
     Row,
@@ -37,8 +39,9 @@ from makegood.core.events import (
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import ASKS_A_PERSON, PLANNED, WAITING_OUT, Kind, Phase, TaskState
 from makegood.reading.facts import author_of
+from makegood.reading.payloads import text_of
 from makegood.reading.phrases import AGAIN, ANSWERS, MOVED, REPLIES
-from makegood.reading.words import VERDICTS, one_line, shown, span, state_name
+from makegood.reading.words import VERDICTS, one_line, span, state_name
 
 ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
     Reported: frozenset(
@@ -149,6 +152,10 @@ class Teller:
                 return self._verdict(fact)
             case TaskMoved():
                 return f"the task is {state_name(fact.state)}{_after(fact.reason)}"
+            case Restored():
+                return f"a backup was put back; what had been done since is not on record{_after(fact.why)}"
+            case Alerted():
+                return f"people were told that it is parked ({fact.hook})"
             case TurnPending():
                 return f"to be undone, unless its point of no return happened{_after(fact.reason)}"
             case DeadlineAnnounced(step=-1):
@@ -173,9 +180,9 @@ class Teller:
             case Claimed():
                 return self._called(fact)
             case Reported():
-                return _reported(fact)
+                return _reported(self._plan, fact)
             case Probed():
-                return ANSWERS[fact.answer] + _after(fact.error) + _result(fact)
+                return ANSWERS[fact.answer] + _after(fact.error) + _result(self._plan, fact)
             case HandedBack():
                 return f"claimed, then handed back unsent, no retry counted{_after(fact.why)}"
             case LeaseRenewed(overrun=True):
@@ -220,22 +227,27 @@ class Teller:
 
     def _submitted(self, row: Row, fact: TaskSubmitted) -> str:
         deadline = f", deadline in {span(fact.deadline - row.at)}" if fact.deadline else ""
+        start = f", starts in {span(fact.start_at - row.at)}" if fact.start_at > row.at else ""
         tags = "".join(f", {name}={value}" for name, value in fact.tags.items())
-        return f"submitted: plan {self._plan.name}, input {shown(fact.input)}{deadline}{tags}"
+        given = text_of(self._plan, "input", fact.input)
+        return f"submitted: plan {self._plan.name}, input {given}{start}{deadline}{tags}"
 
     def _order(self, fact: Act) -> str:
         step = getattr(fact, "step", -1)
         name = f" {self._plan.steps[step].name}" if step >= 0 else ""
-        given = _given(fact) if isinstance(fact, SkipAsked) else ""
+        given = _given(self._plan, fact) if isinstance(fact, SkipAsked) else ""
         return f"orders: {type(fact).__name__.removesuffix('Asked').lower()}{name}{given}{_after(fact.why)}"
 
     def _verdict(self, fact: ResolveAsked) -> str:
         name, verdict = self._plan.steps[fact.step].name, fact.verdict.value
-        return f"resolves {name} as {verdict}: {VERDICTS[verdict]}{_given(fact)}{_after(fact.why)}"
+        given = _given(self._plan, fact)
+        return f"resolves {name} as {verdict}: {VERDICTS[verdict]}{given}{_after(fact.why)}"
 
 
-def _given(fact: SkipAsked | ResolveAsked) -> str:
-    return "" if fact.result is None else f", with the result {shown(fact.result)}"
+def _given(plan: Plan, fact: SkipAsked | ResolveAsked) -> str:
+    if fact.result is None:
+        return ""
+    return f", with the result {text_of(plan, plan.steps[fact.step].name, fact.result)}"
 
 
 def _teller_of(fact: AnyFact, said: AnyFact | None) -> str:
@@ -266,18 +278,18 @@ def _offered_next(rest: list[AnyFact], move: Moved) -> bool:
     return move.phase in PLANNED and any(isinstance(f, Offered) and f.step == move.step for f in rest)
 
 
-def _reported(fact: Reported) -> str:
-    words = REPLIES[fact.reply] + _after(fact.error) + _result(fact)
+def _reported(plan: Plan, fact: Reported) -> str:
+    words = REPLIES[fact.reply] + _after(fact.error) + _result(plan, fact)
     if fact.retry_after:
         words += f"; not again before {span(fact.retry_after)} have passed"
     return words if fact.key_read else f"{words} (it ran without reading its key)"
 
 
-def _result(fact: Reported | Probed) -> str:
+def _result(plan: Plan, fact: Reported | Probed) -> str:
     """What a do, or a probe that found it, brought."""
     done = isinstance(fact, Reported) and fact.kind is Kind.DO and fact.reply is Reply.DONE
     there = isinstance(fact, Probed) and fact.answer is Answer.THERE
-    return f" {shown(fact.result)}" if done or there else ""
+    return f" {text_of(plan, plan.steps[fact.step].name, fact.result)}" if done or there else ""
 
 
 def _after(words: str) -> str:

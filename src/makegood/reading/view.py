@@ -8,9 +8,11 @@ import msgspec
 from makegood.core.events import Row
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import Direction, Head, Phase, TaskState
+from makegood.core.secrets import hide, secrets_in
 from makegood.core.words import moment
 from makegood.errors import PayloadError
 from makegood.reading.past import Past
+from makegood.reading.payloads import value_of
 from makegood.reading.standing import acts_in_words, blocking, in_doubt, in_effect, open_acts
 from makegood.reading.step_view import step_document
 from makegood.reading.waiting import Waiting, task_waiting, waiting_document
@@ -37,7 +39,7 @@ def record_of(
     A Completed task shows its `output`, or why there is none (`outputError`).
     """
     past = Past(plan, rows)
-    record = summary_of(plan, task_id, head, now) | _task_fields(head, past)
+    record = summary_of(plan, task_id, head, now) | _task_fields(plan, head, past)
     waiting = task_waiting(plan, head, now)
     if waiting is not None:
         record["waiting"] = waiting_document(plan, dated(waiting, past))
@@ -58,6 +60,7 @@ def summary_of(plan: Plan, task_id: str, head: Head, now: Millis) -> dict[str, A
         "createdAt": moment(head.created_at),
         "plan": plan.name,
         "planVersion": plan.version[:VERSION_SHOWN],
+        "tags": head.tags,
         "paused": head.paused,
         "reason": reason_of(plan, head),
         "waiting": None if waiting is None else waiting_document(plan, waiting),
@@ -73,18 +76,23 @@ def dated(waiting: Waiting, past: Past) -> Waiting:
     return msgspec.structs.replace(waiting, since=since)
 
 
-def _task_fields(head: Head, past: Past) -> dict[str, Any]:
+def _task_fields(plan: Plan, head: Head, past: Past) -> dict[str, Any]:
     fields = {"deadline": moment(head.deadline) if head.deadline else "", "tags": past.tags}
-    return valued(fields) | {"input": msgspec.json.decode(past.values.input)}
+    return valued(fields) | {"input": value_of(plan, "input", past.values.input)}
 
 
 def _output(plan: Plan, past: Past, resolve: Resolve) -> dict[str, Any]:
-    known = {"input": past.values.input} | {plan.steps[n].name: raw for n, raw in past.values.results.items()}
     try:
-        output = resolve(plan.output, {name: msgspec.json.decode(raw) for name, raw in known.items()})
+        output = output_of(plan, past, resolve)
     except PayloadError as error:
         return {"outputError": str(error)}
-    return {"output": output}
+    return {"output": hide(output, secrets_in(plan.output, plan.secrets))}
+
+
+def output_of(plan: Plan, past: Past, resolve: Resolve) -> Any:
+    """A Completed task's output in clear, as JSON values; raises PayloadError where it has none."""
+    known = {"input": past.values.input} | {plan.steps[n].name: raw for n, raw in past.values.results.items()}
+    return resolve(plan.output, {name: msgspec.json.decode(raw) for name, raw in known.items()})
 
 
 def reason_of(plan: Plan, head: Head) -> str:

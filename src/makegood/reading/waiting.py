@@ -161,6 +161,8 @@ def _planned(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis
         return "scheduler", 0, f"a scheduler hands out {call}"
     if kind is Kind.PROBE:
         return "probe", opened.due, f"{call} asks the service (ask {opened.asks + 1} of {step.asks})"
+    if not opened.attempt and opened.due == head.start_at:
+        return "scheduler", opened.due, f"the task is to start then; a scheduler hands out {call}"
     if opened.news is News.NONE:
         return "agent", opened.due, f"{call} was handed back by its agent and is offered again"
     return "backoff", opened.due, f"{call} is tried again (retry {opened.retries})"

@@ -21,12 +21,12 @@ from makegood.core.record import (
 )
 from makegood.core.words import moment
 from makegood.reading.past import Past, StepPast
+from makegood.reading.payloads import text_of
 from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts, second_effects
 from makegood.reading.step_view import shown
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
 from makegood.reading.waiting import Waiting, overrun, task_waiting, waiting_of
 from makegood.reading.words import VERDICTS, WAITED_FOR, call_of, news_of, one_line, state_name
-from makegood.reading.words import shown as payload
 
 MEANING = VERDICTS | {
     "kept": "its effect may stand; it counts as settled",
@@ -75,7 +75,7 @@ def why(
     if waiting is not None:
         lines += _waits(plan, dated(waiting, past))
     if head.state in ENDED:
-        lines += _ended(head, past)
+        lines += _ended(plan, head, past)
     elif head.state is TaskState.FAILED:
         lines += _parked(plan, task_id, head, past, now)
     else:
@@ -116,20 +116,20 @@ def _because(words: str) -> str:
 # --- it has ended
 
 
-def _ended(head: Head, past: Past) -> Iterator[str]:
+def _ended(plan: Plan, head: Head, past: Past) -> Iterator[str]:
     yield f"It ended at {moment(past.moved_at)}."
     yield from _list("Its steps", [(step.plan.name, _how_it_ended(step, head)) for step in past.steps])
     for step in past.steps:
-        yield from _second_effects(step, past)
+        yield from _second_effects(plan, step, past)
 
 
-def _second_effects(step: StepPast, past: Past) -> Iterator[str]:
+def _second_effects(plan: Plan, step: StepPast, past: Past) -> Iterator[str]:
     """Late evidence of another effect beside the one on record: there is no plan for it, so it is told."""
     for at, report in second_effects(step, past.values.results.get(step.plan.index)):
         yield (
             f"Look at {step.plan.name}: at {moment(at)}, when it had been settled, call {report.attempt} was "
             f"reported done as well. A second effect may be live at its service, with the result "
-            f"{payload(report.result)}."
+            f"{text_of(plan, step.plan.name, report.result)}."
         )
 
 

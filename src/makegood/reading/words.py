@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-import msgspec
-
 from makegood.core.plan import Millis, StepPlan
 from makegood.core.record import Kind, News, Open, TaskState
 
@@ -39,9 +37,6 @@ VERDICTS: Final = {
     "left": "it is left in effect",
 }
 """What a named person says of a step."""
-
-PAYLOAD_SHOWN = 160
-"""Characters of a payload that a line of text shows; documents hold all of it."""
 
 
 def span(length: Millis) -> str:
@@ -80,10 +75,15 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def shown(payload: msgspec.Raw) -> str:
-    """A payload in one line, cut where it is long."""
-    text = bytes(payload).decode()
-    return text if len(text) <= PAYLOAD_SHOWN else f"{text[:PAYLOAD_SHOWN]}..."
+def is_text(value: object) -> bool:
+    """Whether it is text that can be kept; half of a surrogate pair is none."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def valued(fields: dict[str, Any]) -> dict[str, Any]:

@@ -9,16 +9,21 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from makegood.agenda import every
+from makegood.agents.lifespans import Lifespans
 from makegood.agents.runner import Runner
 from makegood.agents.watchdog import Watchdog
+from makegood.alerts import Hook
 from makegood.auditing.audit import Audit
 from makegood.auditing.rounds import Rounds
 from makegood.authoring.agent import Agent
+from makegood.client.alerting import Alerts
+from makegood.client.connection import Connection
 from makegood.clock import Clock, SystemClock
 from makegood.core.plan import Millis
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
 from makegood.errors import StoreError
+from makegood.payload import Envelope
 from makegood.scheduler.scheduler import Scheduler
 from makegood.store.protocol import Member, Store
 from makegood.supervisor.supervisor import Supervisor
@@ -37,7 +42,8 @@ class Engine:
 
     `chance` gives ids and jitter. `watched`: a thread names the action that blocks the loop. `stuck` is told
     the name of a call whose thread runs past timeout and settle; such a process should end. `audit_every`:
-    the store is audited every so many seconds.
+    the store is audited every so many seconds. `alerts` are told of each task that is parked.
+    `envelope` closes what is stored.
     """
 
     def __init__(
@@ -50,7 +56,10 @@ class Engine:
         watched: bool = True,
         stuck: Callable[[str], None] | None = None,
         audit_every: float | None = None,
+        alerts: Sequence[Hook] = (),
+        envelope: Envelope | None = None,
     ) -> None:
+        envelope = envelope or Envelope()
         chance = chance or random.SystemRandom()
         self.store = store
         self.clock = clock or SystemClock()
@@ -59,26 +68,45 @@ class Engine:
         self._runner: Runner | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._watchdog = Watchdog(self.clock) if watched else None
+        self._lifespans = Lifespans(agents)
+        self._started_at: Millis = 0
         self._loops: list[Callable[[], Coroutine[Any, Any, None]]] = [self.desk.run]
         if agents:
-            self._host_rooms(agents, chance.random, stuck)
+            self._host_rooms(agents, chance.random, stuck, envelope)
         if audit_every is not None:
-            self._loops.append(Rounds(Audit(store, agents), audit_every).run)
+            self._loops.append(Rounds(Audit(store, agents, envelope), audit_every).run)
+        if alerts:
+            telling = Alerts(Connection(self.desk, envelope), alerts)
+            self.desk.rooms.listening.append(telling.saved)
+            self._loops.append(telling.run)
 
     def _host_rooms(
-        self, agents: Sequence[Agent], chance: Callable[[], float], stuck: Callable[[str], None] | None
+        self,
+        agents: Sequence[Agent],
+        chance: Callable[[], float],
+        stuck: Callable[[str], None] | None,
+        envelope: Envelope,
     ) -> None:
         scheduler = Scheduler(self.desk)
         supervisor = Supervisor(self.desk, random=chance)
-        self._runner = Runner(self.desk, agents, stuck=stuck)
+        self._runner = Runner(self.desk, agents, stuck=stuck, envelope=envelope)
         self.desk.rooms.deciding = [supervisor, scheduler]
         self.desk.rooms.agents = self._runner
         self._loops += [scheduler.run, supervisor.run, self._runner.run, self._stay_member]
 
     async def start(self) -> None:
-        """Open the store and let every room make its rounds. Raises StoreError."""
+        """Open the store, enter the agents' lifespans, and let every room make its rounds.
+
+        Raises StoreError, and MakegoodError with the agent whose lifespan failed; nothing is left open then.
+        """
         await self.store.open()
         await self.store.now()
+        self._started_at = self.desk.now()
+        try:
+            await self._lifespans.enter()
+        except BaseException:
+            await self.store.close()
+            raise
         if self._runner is not None:
             await self._renew_membership()
             if self._watchdog is not None:
@@ -100,6 +128,7 @@ class Engine:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._watchdog is not None:
             self._watchdog.stop()
+        await self._lifespans.leave()
         if self._runner is not None:
             await self._leave()
         await self.store.close()
@@ -121,7 +150,7 @@ class Engine:
             actions=self._runner.actions,
             host=socket.gethostname(),
             pid=os.getpid(),
-            started_at=self.desk.now(),
+            started_at=self._started_at,
         )
         await self.store.renew_member(member, MEMBER_LEASE)
 

@@ -5,11 +5,13 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from makegood.agents.runner import THREAD_NAME
+from makegood.alerts import Hook
 from makegood.authoring.agent import Agent
+from makegood.payload import Envelope, PayloadCodec
 from makegood.runtime.engine import GRACE, Engine
 from makegood.store.url import open_store
 
@@ -20,21 +22,32 @@ EXIT_STUCK = 75
 
 
 def run_up(
-    store_url: str, agents: Sequence[Agent], *, audit_every: float | None = None, grace: float = GRACE
+    store_url: str,
+    agents: Sequence[Agent],
+    *,
+    audit_every: float | None = None,
+    alerts: Sequence[Hook] = (),
+    grace: float = GRACE,
+    codec: PayloadCodec | None = None,
 ) -> int:
     """Run every role until SIGTERM or SIGINT; the exit code. Raises StoreError when the store cannot be used.
 
     The first signal hands back what was not sent and gives running calls `grace` seconds; a second leaves at
     once. A thread that runs past its timeout and settle ends the process, so that its call can be waited out.
     """
-    code = asyncio.run(_up(store_url, agents, audit_every, grace))
+
+    def engine(stuck: Callable[[str], None]) -> Engine:
+        store, envelope = open_store(store_url), Envelope(codec)
+        return Engine(store, agents, stuck=stuck, audit_every=audit_every, alerts=alerts, envelope=envelope)
+
+    code = asyncio.run(_up(store_url, engine, grace))
     logging.shutdown()
     if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         os._exit(code)  # an ordinary exit would wait for a thread that cannot be stopped
     return code
 
 
-async def _up(store_url: str, agents: Sequence[Agent], audit_every: float | None, grace: float) -> int:
+async def _up(store_url: str, made: Callable[[Callable[[str], None]], Engine], grace: float) -> int:
     loop = asyncio.get_running_loop()
     over: asyncio.Future[int] = loop.create_future()
 
@@ -50,7 +63,7 @@ async def _up(store_url: str, agents: Sequence[Agent], audit_every: float | None
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
-    engine = Engine(open_store(store_url), agents, stuck=stuck, audit_every=audit_every)
+    engine = made(stuck)
     serving = asyncio.create_task(_serve(engine, store_url))
     waiting: list[asyncio.Future[Any]] = [serving, over]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)

@@ -40,11 +40,11 @@ def refusal(change: Change) -> str | None:
     return None
 
 
-def place_in_search(after: str | None) -> int:
+def place_in_search(after: object) -> int:
     """The number below which a search goes on; raises StoreError for what is no page's `next`."""
     if after is None:
         return INTEGER_MAX
-    if not after.isdecimal():
+    if not isinstance(after, str) or not after.isdecimal():
         raise StoreError(f"{after!r} is no page's `next`; leave it out to begin with the newest task")
     return min(int(after), INTEGER_MAX)
 

@@ -248,6 +248,8 @@ def pauses(jitter: Callable[[], float]) -> Iterator[float]:
 def _explained(error: apsw.Error) -> str:
     code = apsw.mapping_extended_result_codes.get(getattr(error, "extendedresult", 0))
     way_out = next((text for kind, text in _WAYS_OUT.items() if isinstance(error, kind)), "try again")
+    if code == "SQLITE_IOERR_SHMSIZE":  # the index of the log could not be made as large as it must be
+        way_out = _WAYS_OUT[apsw.FullError]
     return f"{error}{f' ({code})' if code else ''}; {way_out}"
 
 

@@ -25,7 +25,7 @@ def open_store(url: str, *, clock: Clock | None = None) -> Store:
         case "postgres" | "postgresql" | "dynamodb":
             raise StoreError(f"{scheme} stores are not in this version of makegood; it knows {KNOWN}")
         case _:  # the rest of an URL may hold a password
-            raise StoreError(f"{scheme}{colon} names no store; makegood knows {KNOWN}")
+            raise StoreError(f"{f'{scheme}{colon}' or 'an empty URL'} names no store; makegood knows {KNOWN}")
 
 
 def _sqlite_path(url: str, rest: str) -> str:

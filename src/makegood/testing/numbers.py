@@ -14,10 +14,12 @@ from makegood.core.events import (
     Reply,
     Reported,
     ResolveAsked,
+    Restored,
     RetryAsked,
     Surfaced,
 )
 from makegood.core.record import CERTAINLY_NOT, Kind, Phase
+from makegood.core.restoring import ATTEMPTS_LOST
 
 UNDO_ENDED = frozenset((Phase.UNDONE, Phase.UNDONE_BLIND, Phase.UNDO_STUCK))
 
@@ -52,6 +54,8 @@ class Numbers:
                     self._moved(step, phase)
                 case ResolveAsked(step=step) | Surfaced(step=step):
                     self.over |= {(step, Kind.DO), (step, Kind.UNDO)}
+                case Restored():
+                    self.last += ATTEMPTS_LOST
                 case RetryAsked(step=step):
                     steps = self.latest if step < 0 else [step]
                     self.over |= {(each, Kind.UNDO) for each in steps}

@@ -12,8 +12,8 @@ from makegood.authoring.action import Action
 from makegood.authoring.plans import PlanDefinition
 from makegood.core.plan import StepPlan
 from makegood.errors import PayloadError
-from makegood.payload import Codec, codec_for
-from makegood.testing.rehearsal.samples import PLAIN, Path, Schema, paths_into, sample, schema_of, with_paths
+from makegood.payload import Codec, codec_for, schema_of
+from makegood.testing.rehearsal.samples import PLAIN, Path, Schema, paths_into, sample, with_paths
 from makegood.testing.rehearsal.stage import Rehearsal
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from makegood.core.document import Document, references, step_nodes
 
 Path = tuple[str | int, ...]
@@ -24,17 +22,9 @@ TEXTS = {
 FORMATS_OF_FEW = {"date-time": 60, "date": 28, "time": 60}
 """How many different texts of a format are made before they repeat."""
 NAMED = "{}-{}"
-PLAIN = (NAMED, "2030-01-01T12:00:{1:02}", "12:00:{1:02}")
+PLAIN = (NAMED, "2030-01-01T12:00:{1:02}Z", "12:00:{1:02}")
 """Texts, made of a field's name and a number, where a schema asks for no format: it may mean a time."""
 DEPTH_MAX = 12
-
-
-def schema_of(hint: Any) -> Schema:
-    """The JSON Schema of a type; an empty one where it has none."""
-    try:
-        return msgspec.json.schema(hint)
-    except Exception:  # types of other libraries, and whatever their hooks raise
-        return {}
 
 
 def sample(schema: Schema, number: int = 1, *, plain: str = NAMED) -> Any:

@@ -1,0 +1,109 @@
+"""Alert hooks: how people are told of a task that is parked and waits for one of them.
+
+A hook is an async function of an Alert. Give it to `Makegood(..., alerts=[...])`, or name a command or an
+address to `makegood up --alert-command`, `--alert-url`. One that raises is tried again a minute later.
+"""
+
+import asyncio
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple, Self, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+
+from makegood.errors import MakegoodError
+
+TOLD = ("taskId", "plan", "planVersion", "state", "reason", "createdAt", "tags", "direction")
+LISTED = ("blocking", "inEffect", "inDoubt", "acts", "waiting")
+ANSWER_TIMEOUT = 10.0
+"""Seconds in which an address must have answered."""
+
+
+class Alert(NamedTuple):
+    """What a person needs to know of a parked task.
+
+    `why` is what `makegood why` prints; `document` the same as JSON values: what blocks it, what is in effect
+    and in doubt, and the commands that settle it. It holds no inputs and no results.
+    """
+
+    task_id: str
+    plan: str
+    reason: str
+    why: str
+    document: dict[str, Any]
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], why: str) -> Self:
+        """The alert of an exported record."""
+        document = {name: record[name] for name in (*TOLD, *LISTED) if name in record} | {"why": why}
+        return cls(record["taskId"], record["plan"], record.get("reason", ""), why, document)
+
+
+Hook: TypeAlias = Callable[[Alert], Awaitable[None]]
+
+
+def name_of(hook: Hook) -> str:
+    """How the history names a hook."""
+    return str(getattr(hook, "name", "")) or getattr(hook, "__name__", type(hook).__name__)
+
+
+class Command:
+    """Runs a command: the document is JSON on its standard input, MAKEGOOD_TASK_ID in its environment.
+
+    Raises MakegoodError when it ends with another code than 0, and for a command line that is none.
+    """
+
+    def __init__(self, command: str) -> None:
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise MakegoodError(f"alert command {command!r}: {error}") from None
+        if not self._words:
+            raise MakegoodError("the alert command is empty; name a program")
+        self.name = f"command {os.path.basename(self._words[0])}"
+
+    async def __call__(self, alert: Alert) -> None:
+        process = await asyncio.create_subprocess_exec(
+            *self._words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env=os.environ | {"MAKEGOOD_TASK_ID": alert.task_id},
+        )
+        try:
+            _, said = await process.communicate(msgspec.json.encode(alert.document))
+        except BaseException:
+            if process.returncode is None:
+                process.kill()
+            raise
+        if process.returncode:
+            words = said.decode(errors="replace").strip()[-500:]
+            raise MakegoodError(f"it exited {process.returncode}{words and f': {words}'}")
+
+
+class WebHook:
+    """Posts the document as JSON to an address. Raises OSError, or MakegoodError for a bad status."""
+
+    def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise MakegoodError(f"alert address {url!r} is no http:// or https:// address")
+        self._url = url
+        self._headers = {"Content-Type": "application/json"} | dict(headers or {})
+        self.name = f"web hook {parts.hostname}"
+
+    async def __call__(self, alert: Alert) -> None:
+        await asyncio.to_thread(self._post, msgspec.json.encode(alert.document))
+
+    def _post(self, body: bytes) -> None:
+        from urllib.error import HTTPError  # half of what makegood costs to import, for the few who need it
+        from urllib.request import Request, urlopen
+
+        request = Request(self._url, body, self._headers)  # noqa: S310 - http only, see above
+        try:
+            urlopen(request, timeout=ANSWER_TIMEOUT).close()  # noqa: S310
+        except HTTPError as error:
+            error.close()
+            raise MakegoodError(f"it answered {error.code} {error.reason}") from None

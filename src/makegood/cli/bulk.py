@@ -1,0 +1,118 @@
+"""Acts on many tasks at once: chosen by `--where`, counted first, done at a bounded rate."""
+
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from makegood.cli import output
+from makegood.cli.connect import connected
+from makegood.client import Makegood, Task
+from makegood.client.bulk import RATE
+from makegood.errors import MakegoodError
+from makegood.reading.matching import WAYS, Where, parse
+
+F = TypeVar("F", bound=Callable[..., Any])
+SHOWN = 10
+"""Ids that are shown of the tasks that are meant."""
+
+where_option = click.option(
+    "--where",
+    "terms",
+    multiple=True,
+    metavar="TERM",
+    help=f"Only tasks for which this holds; may be repeated, and all must hold. TERM is {WAYS}.",
+)
+
+
+def bulk_options(command: F) -> F:
+    """`--where`, `--dry-run`, `--count` and `--rate`."""
+    dry_run = click.option("--dry-run", is_flag=True, help="With --where: only say which tasks are meant.")
+    count = click.option(
+        "--count",
+        "wanted",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="With --where: act if exactly N tasks are meant.",
+    )
+    rate = click.option(
+        "--rate",
+        type=click.FloatRange(min=0, min_open=True),
+        default=RATE,
+        show_default=True,
+        metavar="N",
+        help="With --where: act on at most N tasks a second.",
+    )
+    return where_option(dry_run(count(rate(command))))
+
+
+class Bulk(NamedTuple):
+    """What was said of the tasks to act on."""
+
+    terms: Sequence[str]
+    dry_run: bool
+    wanted: int | None
+    rate: float
+
+
+def chosen(terms: Sequence[str]) -> Where:
+    """Which tasks are meant. Raises UsageError for a term that is none."""
+    try:
+        return parse(terms)
+    except MakegoodError as error:
+        raise click.UsageError(f"--where: {error}") from None
+
+
+def one_or_many(task_id: str | None, bulk: Bulk) -> None:
+    """Raise UsageError unless either an id or a filter was given."""
+    if (task_id is None) == (not bulk.terms):
+        raise click.UsageError("give either a task's ID or --where")
+    if task_id is not None and (bulk.dry_run or bulk.wanted is not None):
+        raise click.UsageError("--dry-run and --count are for --where")
+
+
+def act_on_many(bulk: Bulk, verb: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
+    """Act on all tasks that are meant; exits 1 when one of them refused."""
+    where = chosen(bulk.terms)
+    return connected(lambda makegood: _act(makegood, where, bulk, verb, act))
+
+
+async def _act(
+    makegood: Makegood, where: Where, bulk: Bulk, verb: str, act: Callable[[Task[Any]], Awaitable[str]]
+) -> int:
+    ids = await makegood.find(where)
+    if bulk.dry_run:
+        for task_id in ids:
+            output.data(task_id)
+        output.say(f"{len(ids)} tasks are meant; nothing was done")
+        return output.OK
+    if not await _agreed(ids, bulk, verb):
+        return output.COULD_NOT
+    came: Counter[str] = Counter()
+    async for acted in makegood.act_on(ids, act, rate=bulk.rate):
+        came["refused" if acted.refused else "done"] += 1
+        output.progress("")
+        output.data(f"{acted.task_id}: {acted.said}")
+        output.progress(f"{verb}: {came.total()} of {len(ids)}")
+    output.progress("")
+    output.say(f"{verb}: {came['done']} of {len(ids)} tasks, {came['refused']} refused")
+    return output.COULD_NOT if came["refused"] else output.OK
+
+
+async def _agreed(ids: Sequence[str], bulk: Bulk, verb: str) -> bool:
+    """Whether exactly these are meant: by --count, or by the count typed at a terminal."""
+    wanted = bulk.wanted
+    if wanted is None and sys.stdin.isatty():
+        shown = ", ".join(ids[:SHOWN]) + (", ..." if len(ids) > SHOWN else "")
+        output.say(f"{verb} these {len(ids)} tasks: {shown}")
+        wanted = await asyncio.to_thread(click.prompt, f"type {len(ids)} to {verb} them", type=int, err=True)
+    if wanted is None:
+        output.say(f"{len(ids)} tasks are meant; nothing was done. Say --count {len(ids)} to {verb} them")
+        return False
+    if wanted != len(ids):
+        output.say(f"{len(ids)} tasks are meant, not {wanted}; nothing was done (--dry-run shows them)")
+        return False
+    return True

@@ -1,0 +1,113 @@
+"""The alerts: people are told of each task that is parked, by hooks. See makegood.alerts for ready ones.
+
+A parked task that nobody was told of yet is found on the rounds as well, whichever process parked it and
+whatever died since; that people were told is recorded in its history. So each is told at least once.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from makegood.agenda import every
+from makegood.alerts import Alert, Hook, name_of
+from makegood.client.connection import Connection
+from makegood.core.events import Alerted
+from makegood.core.record import Head, TaskState
+from makegood.errors import MakegoodError
+from makegood.rooms import Entry
+from makegood.store.protocol import Query
+
+log = logging.getLogger("makegood.alerts")
+
+PERIOD = 60.0
+"""Seconds between two looks for parked tasks that nobody was told of."""
+PATIENCE = 60.0
+"""Seconds that a hook may take."""
+PAGE = 200
+
+
+class Alerts:
+    """Tells people by `hooks`. One that fails is tried again on the next round, the others are not."""
+
+    def __init__(self, connection: Connection, hooks: Sequence[Hook], *, period: float = PERIOD) -> None:
+        self._connection = connection
+        self._hooks = hooks
+        self._period = period
+        self._parked: dict[str, None] = {}
+        self._found = asyncio.Event()
+        self._told: dict[str, set[int]] = {}
+
+    def saved(self, entry: Entry) -> None:
+        """A task was committed here."""
+        if wants_alert(entry.head):
+            self._note(entry.task_id)
+
+    async def run(self) -> None:
+        """Look, and tell, for ever; ends when cancelled."""
+        await asyncio.gather(every(self._period, self._look, "alerts"), self._tell_all())
+
+    def _note(self, task_id: str) -> None:
+        self._parked[task_id] = None
+        self._found.set()
+
+    async def _look(self) -> None:
+        """Find every parked task that nobody was told of."""
+        query, after = Query(states=(TaskState.FAILED,)), None
+        while True:
+            page = await self._connection.store.search(query, after=after, limit=PAGE)
+            for stored in page.tasks:
+                head = self._connection.desk.shelf.head_of(stored)
+                if head is not None and wants_alert(head):
+                    self._note(stored.task_id)
+            after = page.next
+            if after is None:
+                return
+
+    async def _tell_all(self) -> None:
+        while True:
+            await self._found.wait()
+            self._found.clear()
+            for task_id in list(self._parked):
+                del self._parked[task_id]
+                try:
+                    await self._tell(task_id)
+                except MakegoodError as error:
+                    log.warning("task %s is parked, and cannot be read: %s", task_id, error)
+                except Exception:  # a fault of ours: the next round tries again
+                    log.exception("task %s is parked, and its alert failed", task_id)
+
+    async def _tell(self, task_id: str) -> None:
+        snapshot = await self._connection.snapshot(task_id)
+        if not wants_alert(snapshot.head):
+            self._told.pop(task_id, None)
+            return
+        alert = Alert.of(snapshot.record, snapshot.why(await self._connection.alive()))
+        told = self._told.setdefault(task_id, set())
+        for number, hook in enumerate(self._hooks):
+            if number not in told and await self._call(hook, alert):
+                told.add(number)
+        if len(told) == len(self._hooks):
+            del self._told[task_id]
+            self._connection.desk.post(task_id, Alerted(", ".join(map(name_of, self._hooks))))
+
+    async def _call(self, hook: Hook, alert: Alert) -> bool:
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await hook(alert)
+        except Exception as error:  # whatever the user's hook raises
+            said = str(error) if isinstance(error, MakegoodError) else f"{type(error).__name__}: {error}"
+            log.warning(
+                "task %s is parked, and %s could not tell: %s; it is tried again within %g s",
+                alert.task_id,
+                name_of(hook),
+                said,
+                self._period,
+                extra={"task_id": alert.task_id},
+            )
+            return False
+        return True
+
+
+def wants_alert(head: Head) -> bool:
+    """Whether it is parked and nobody was told of it yet."""
+    return head.state is TaskState.FAILED and not head.alerted

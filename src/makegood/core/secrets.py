@@ -1,0 +1,111 @@
+"""Which parts of payloads nobody shall see. The plan document says so: a reader needs no code to hide them.
+
+A secret is the path to it from the value it lies in; "*" in a path stands for every item or key.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import msgspec
+
+Path: TypeAlias = tuple[str | int, ...]
+
+EVERY = "*"
+HIDDEN = "***"
+"""What is shown in the place of a secret."""
+TEXT_MIN = 3
+"""Characters that a secret has which is looked for in texts."""
+
+
+def hide(json: Any, secrets: Collection[Path]) -> Any:
+    """Decoded JSON, with everything secret replaced."""
+    if not secrets:
+        return json
+    if () in secrets:
+        return HIDDEN
+    if isinstance(json, dict):
+        return {key: hide(part, below(secrets, key)) for key, part in json.items()}
+    if isinstance(json, list):
+        return [hide(part, below(secrets, n)) for n, part in enumerate(json)]
+    return json
+
+
+def below(secrets: Iterable[Path], key: str | int) -> list[Path]:
+    """The secrets of a part. An index that counts from the end may be any."""
+    last = isinstance(key, int) and key < 0
+    return [
+        path[1:]
+        for path in secrets
+        if path and (path[0] in (key, EVERY) or (last and isinstance(path[0], int)))
+    ]
+
+
+def secrets_in(template: Any, secrets: Mapping[str, Collection[Path]]) -> list[Path]:
+    """The secrets of what a template becomes, where those of the values that it refers to are known."""
+    match template:
+        case {"$ref": name}:
+            return _secrets_at(list(secrets.get(name, ())), template.get("path", ()))
+        case {"$lit": _}:
+            return []
+        case dict():
+            parts: Iterable[tuple[Any, Any]] = template.items()
+        case list() | tuple():
+            parts = enumerate(template)
+        case _:
+            return []
+    return [(key, *path) for key, part in parts for path in secrets_in(part, secrets)]
+
+
+def covers(secrets: Iterable[Path], path: Path) -> bool:
+    """Whether these hide all that is at a path."""
+    return () in _secrets_at(list(secrets), path)
+
+
+def _secrets_at(secrets: list[Path], path: Iterable[str | int]) -> list[Path]:
+    for key in path:
+        if () in secrets:
+            return [()]
+        secrets = below(secrets, key)
+    return secrets
+
+
+def traced(template: Any, secret: Path) -> Iterator[tuple[str, Path]]:
+    """Which parts of which values a secret of what a template becomes is taken from.
+
+    The name is empty where it stands in the template itself.
+    """
+    match template:
+        case {"$ref": name}:
+            path = (EVERY if isinstance(key, int) and key < 0 else key for key in template.get("path", ()))
+            yield name, (*path, *secret)
+        case None:
+            return
+        case dict() | list() | tuple() if secret and "$lit" not in template:
+            parts = template.items() if isinstance(template, dict) else enumerate(template)
+            for key, part in parts:
+                for rest in below([secret], key):
+                    yield from traced(part, rest)
+        case dict() | list() | tuple() if not secret and "$lit" not in template:
+            for part in template.values() if isinstance(template, dict) else template:
+                yield from traced(part, ())
+        case _:
+            yield "", secret
+
+
+def texts_of(json: Any, secrets: Collection[Path]) -> Iterator[str]:
+    """The texts and numbers that are secret, as they may stand in an error; none too short to tell."""
+    if not secrets:
+        return
+    if isinstance(json, dict | list):
+        for key, part in json.items() if isinstance(json, dict) else enumerate(json):
+            yield from texts_of(part, [()] if () in secrets else below(secrets, key))
+    elif () in secrets and not isinstance(json, bool) and json is not None and len(str(json)) >= TEXT_MIN:
+        yield str(json)
+
+
+def without(text: str, secret: Iterable[str]) -> str:
+    """A text without these secrets, as they are and as they look in JSON and in Python."""
+    for one in sorted(secret, key=len, reverse=True):
+        for form in {one, msgspec.json.encode(one).decode()[1:-1], repr(one)[1:-1]}:
+            text = text.replace(form, HIDDEN)
+    return text

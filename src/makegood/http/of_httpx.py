@@ -1,0 +1,87 @@
+"""httpx's AsyncClient, kept to the call it serves."""
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from makegood.agents.call import Call
+from makegood.http.exchange import (
+    ACKNOWLEDGED_WITHIN,
+    CONNECT_WITHIN,
+    KEY_HEADER,
+    SAFE,
+    add_key,
+    check_time,
+    complaint,
+    current_call,
+    socket_options,
+    within,
+)
+
+OF_THE_TRANSPORT = frozenset(("cert", "http1", "http2", "limits", "proxy", "trust_env", "verify"))
+SENDS = "send_request_headers.started"
+"""How the event ends that httpcore tells of right before the first byte."""
+
+
+class AsyncClient(httpx.AsyncClient):
+    """An `httpx.AsyncClient` for actions; `options` are httpx's own.
+
+    A request is aborted at the end of its call, body and all; outside of a call only `timeout` bounds it.
+    Every status that is no success raises httpx.HTTPStatusError unless `raise_for_status=False`.
+    `key_header`: the name of the header that carries the call's key, None for none. `acknowledged_within` is
+    in seconds, for TCP_USER_TIMEOUT. A proxy is what `proxy=` says; none is taken from the environment.
+    """
+
+    def __init__(
+        self,
+        *,
+        key_header: str | None = KEY_HEADER,
+        raise_for_status: bool = True,
+        acknowledged_within: float = ACKNOWLEDGED_WITHIN,
+        **options: Any,
+    ) -> None:
+        options.setdefault("timeout", httpx.Timeout(None, connect=CONNECT_WITHIN, pool=CONNECT_WITHIN))
+        if "transport" not in options:
+            settings = {name: options.pop(name) for name in OF_THE_TRANSPORT & options.keys()}
+            sockets = socket_options(acknowledged_within)
+            options["transport"] = httpx.AsyncHTTPTransport(**settings, retries=0, socket_options=sockets)
+        super().__init__(**options)
+        self._key_header = key_header
+        self._raises = raise_for_status
+
+    async def send(self, request: httpx.Request, **how: Any) -> httpx.Response:
+        """Every request of this client goes through here, whichever method made it."""
+        current = current_call()
+        check_time(current)
+        self._prepare(request, current)
+        if request.method not in SAFE:
+            how["follow_redirects"] = False
+        try:
+            async with asyncio.timeout(None if current is None else current.time_left):
+                return await self._exchange(request, how)
+        except TimeoutError:
+            raise TimeoutError("no answer before its call was over") from None
+
+    async def _exchange(self, request: httpx.Request, how: dict[str, Any]) -> httpx.Response:
+        response = await super().send(request, **how)
+        if self._raises and not response.is_success:
+            await response.aread()
+            await response.aclose()
+            said = complaint(request.method, str(request.url), response.status_code, response.text)
+            raise httpx.HTTPStatusError(said, request=request, response=response)
+        return response
+
+    def _prepare(self, request: httpx.Request, current: Call | None) -> None:
+        add_key(request.headers, current, request.method, self._key_header)
+        waits = request.extensions.get("timeout", {})
+        bounded = {name: within(current, wait) for name, wait in waits.items()}
+        trace = request.extensions.get("trace")
+
+        async def check(event: str, told: dict[str, Any]) -> None:
+            if event.endswith(SENDS):
+                check_time(current)
+            if trace is not None:
+                await trace(event, told)
+
+        request.extensions = {**request.extensions, "timeout": bounded, "trace": check}

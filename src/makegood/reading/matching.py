@@ -1,0 +1,153 @@
+"""Which tasks are meant: a filter over records, read off the head alone."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from makegood.core.plan import Millis, Plan
+from makegood.core.record import ENDED, Head, TaskState
+from makegood.errors import MakegoodError
+from makegood.reading.standing import blocking
+from makegood.reading.words import is_text, state_name
+
+TERM = re.compile(r"(?P<name>[a-z]+)(?:\.(?P<tag>[^=~<>]+))?(?P<sign>[=~<>])(?P<value>.*)", re.DOTALL)
+LENGTH = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+WAYS = (
+    "state=S, plan=NAME, step=NAME, agent=NAME, tag.NAME=VALUE, error~TEXT, age>TIME, age<TIME, stuck>TIME "
+    "(TIME is 90s, 10m, 2h, 3d)"
+)
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Tasks for which all of this holds; what is not given holds for every task. Times are seconds.
+
+    `states` any of these; `step` and `agent` of a step that is open or blocks the task; `tags` all of these;
+    `error` a part of what was said last of an open step, or of why the task stands as it does, whatever its
+    case; `older_than`, `younger_than` since it was submitted; `stuck_for`: not ended, and none of its open
+    steps has moved for so long.
+
+    Raises MakegoodError for a state that is none, and for what is no text.
+    """
+
+    states: tuple[str, ...] = ()
+    plan: str | None = None
+    step: str | None = None
+    agent: str | None = None
+    tags: Mapping[str, str] = {}
+    error: str = ""
+    older_than: float | None = None
+    younger_than: float | None = None
+    stuck_for: float | None = None
+
+    def __post_init__(self) -> None:
+        for state in self.states:
+            state_number(state)
+        for text in (self.plan, self.step, self.agent, self.error, *self.tags, *self.tags.values()):
+            if text is not None and not is_text(text):
+                raise MakegoodError(f"{text!r} is not text, and tasks are chosen by text; give it in Unicode")
+
+    @property
+    def numbers(self) -> tuple[int, ...] | None:
+        """The states as the store knows them; None: any."""
+        return tuple(map(state_number, self.states)) or None
+
+    @property
+    def by_store(self) -> bool:
+        """Whether the store alone can tell: only the state and the plan are asked for."""
+        return self == Where(states=self.states, plan=self.plan)
+
+    def holds(self, plan: Plan, head: Head, now: Millis) -> bool:
+        """Whether a task of the states and the plan asked for is meant."""
+        age = (now - head.created_at) / 1000
+        return (
+            (self.older_than is None or age > self.older_than)
+            and (self.younger_than is None or age < self.younger_than)
+            and (self.stuck_for is None or _stood_for(head, now) > self.stuck_for)
+            and self.tags.items() <= head.tags.items()
+            and self._said(head)
+            and self._at_step(plan, head)
+        )
+
+    def _said(self, head: Head) -> bool:
+        wanted = self.error.casefold()
+        said = [head.reason, *[opened.error for opened in head.open.values()]]
+        return any(wanted in text.casefold() for text in said)
+
+    def _at_step(self, plan: Plan, head: Head) -> bool:
+        if self.step is None and self.agent is None:
+            return True
+        steps = [plan.steps[n] for n in {*head.open, *blocking(head)}]
+        return any(
+            (self.step is None or step.name == self.step) and (self.agent is None or step.agent == self.agent)
+            for step in steps
+        )
+
+
+def _stood_for(head: Head, now: Millis) -> float:
+    """Seconds since anything of it moved; none for a task that has ended."""
+    if head.state in ENDED:
+        return 0.0
+    newest = max((opened.since for opened in head.open.values()), default=head.created_at)
+    return (now - newest) / 1000
+
+
+def state_number(name: str) -> int:
+    """A state by its name, in any case. Raises MakegoodError."""
+    for state in TaskState:
+        if state_name(state).casefold() == name.casefold():
+            return state
+    known = ", ".join(state_name(state) for state in TaskState)
+    raise MakegoodError(f"{name!r} is no state of a task; the states are {known}")
+
+
+def parse(terms: Iterable[str]) -> Where:
+    """A filter as people write it: `state=failed`, `error~timeout`, `stuck>10m`; all must hold.
+
+    Raises MakegoodError naming the term and the ways to write one.
+    """
+    given: dict[str, object] = {}
+    tags: dict[str, str] = {}
+    states: list[str] = []
+    for term in terms:
+        found = TERM.fullmatch(term)
+        if found is None:
+            raise _no_term(term)
+        name, tag, sign, value = found["name"], found["tag"], found["sign"], found["value"]
+        match name, sign:
+            case "tag", "=" if tag:
+                tags[tag] = value
+            case _ if tag:
+                raise _no_term(term)
+            case "state", "=":
+                states.append(value)
+            case (("plan" | "step" | "agent"), "="):
+                given[name] = value
+            case "error", "~":
+                given["error"] = value
+            case "age", ">":
+                given["older_than"] = _seconds(term, value)
+            case "age", "<":
+                given["younger_than"] = _seconds(term, value)
+            case "stuck", ">":
+                given["stuck_for"] = _seconds(term, value)
+            case _:
+                raise _no_term(term)
+    return Where(states=tuple(states), tags=tags, **given)  # type: ignore[arg-type]  # by the names above
+
+
+def _seconds(term: str, text: str) -> float:
+    found = LENGTH.fullmatch(text)
+    if found is None:
+        raise MakegoodError(f"{term!r}: {text!r} is no length of time; write 90s, 10m, 2h or 3d")
+    return length_in_seconds(found)
+
+
+def length_in_seconds(found: re.Match[str]) -> float:
+    """What a match of LENGTH means."""
+    return float(found[1]) * SECONDS[found[2]]
+
+
+def _no_term(term: str) -> MakegoodError:
+    return MakegoodError(f"{term!r} is nothing to choose tasks by; write {WAYS}")

@@ -1,0 +1,255 @@
+"""`makegood.sync.Makegood`: the client for code without an event loop, in as many threads as you like.
+
+    with Makegood("sqlite:///trips.db", agents=[flights, hotels, cars]) as mg:
+        print(mg.submit(book_trip, Trip(...)).result())
+
+Everything runs on one background thread with a loop of its own; what is documented at `makegood.Makegood` and
+`makegood.Task` holds here, without `await`. A thread does not survive a fork: open it in each process.
+"""
+
+import asyncio
+import functools
+import os
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from makegood import client
+from makegood.client.bulk import RATE, Acted
+from makegood.errors import MakegoodError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Out = TypeVar("Out")
+
+__all__ = ["Makegood", "Task"]
+
+CLOSED = "this Makegood is closed; open it again, and take its tasks from there"
+
+
+class Background:
+    """A thread that runs an event loop, until it is stopped."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._stopped = False
+        self._turn = threading.Lock()
+        self._loop, self._over = asyncio.new_event_loop(), asyncio.Event()
+        self._thread = threading.Thread(target=self._work, name="makegood-sync", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._until_stopped())
+
+    async def _until_stopped(self) -> None:
+        await self._over.wait()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this process started it."""
+        return self._process == os.getpid()
+
+    def run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine there and wait for it; whoever stops waiting cancels it. Raises what it raises,
+        MakegoodError where waiting is impossible or when the loop is stopped meanwhile."""
+        check_no_loop()
+        if not self.is_ours:
+            raise MakegoodError(
+                f"this Makegood was opened in process {self._process}, and its thread does not live in the "
+                f"fork {os.getpid()}; make and open another one here, or open it only after the fork"
+            )
+        with self._turn:  # what is begun before the end is cancelled by it, and nothing is begun after it
+            if self._stopped:
+                raise MakegoodError(CLOSED)
+            running = asyncio.run_coroutine_threadsafe(start(), self._loop)
+        try:
+            return running.result()
+        except CancelledError:
+            raise MakegoodError(CLOSED) from None
+        finally:
+            running.cancel()
+
+    def stop(self) -> None:
+        """Cancel what still runs there, and end the thread."""
+        with self._turn:
+            self._stopped = True
+            self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join()
+
+
+def check_no_loop() -> None:
+    """Raises MakegoodError in a thread that runs an event loop: to wait here would block it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise MakegoodError(
+        "makegood.sync waits, and this thread runs an event loop that would stand still meanwhile; use "
+        "makegood.Makegood and await, or asyncio.to_thread"
+    )
+
+
+# --- the one place that forwards: each method keeps its signature and loses its `await`
+
+
+def _waits(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Any, P], T]:
+    @functools.wraps(method)
+    def waiting(self: Any, /, *args: P.args, **named: P.kwargs) -> T:
+        answer: T = self._background.run(lambda: method(self._twin, *args, **named))
+        return answer
+
+    return waiting
+
+
+def _gives_task(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, client.Task[Out]]],
+) -> Callable[Concatenate[Any, P], "Task[Out]"]:
+    @functools.wraps(method)
+    def waiting(self: Any, /, *args: P.args, **named: P.kwargs) -> Task[Out]:
+        twin = self._background.run(lambda: method(self._twin, *args, **named))
+        return Task(self._background, twin)
+
+    return waiting
+
+
+def _gives_tasks(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, Sequence[client.Task[Out]]]],
+) -> Callable[Concatenate[Any, P], "Sequence[Task[Out]]"]:
+    @functools.wraps(method)
+    def waiting(self: Any, /, *args: P.args, **named: P.kwargs) -> Sequence[Task[Out]]:
+        twins = self._background.run(lambda: method(self._twin, *args, **named))
+        return [Task(self._background, twin) for twin in twins]
+
+    return waiting
+
+
+def _same_terms(
+    method: Callable[Concatenate[Any, P], None],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, P], None]]:
+    return lambda own: functools.wraps(method)(own)
+
+
+class Task(Generic[Out]):
+    """A handle on one task: wait for it, look at it, act on it. See makegood.Task."""
+
+    def __init__(self, background: Background, twin: client.Task[Out]) -> None:
+        self._background = background
+        self._twin = twin
+        self.task_id = twin.task_id
+
+    def __repr__(self) -> str:
+        return repr(self._twin)
+
+    def result(self, timeout: float | None = None) -> Out:
+        """Wait for its output. Raises Compensated or Failed with the reason, TimeoutError, PayloadError when
+        the output refers to what a result does not have, StoreError."""
+        return self._background.run(lambda: self._twin.result(timeout))
+
+    wait = _waits(client.Task[Any].wait)
+    record = _waits(client.Task[Any].record)
+    history = _waits(client.Task[Any].history)
+    why = _waits(client.Task[Any].why)
+    audit = _waits(client.Task[Any].audit)
+    cancel = _waits(client.Task[Any].cancel)
+    pause = _waits(client.Task[Any].pause)
+    resume = _waits(client.Task[Any].resume)
+    retry = _waits(client.Task[Any].retry)
+    skip = _waits(client.Task[Any].skip)
+    resolve = _waits(client.Task[Any].resolve)
+
+
+class Makegood:
+    """A connection to a store and, with agents, everything that drives its tasks. See makegood.Makegood.
+
+    Use it as a context manager, or open and close it. Making one starts nothing: an application that is
+    loaded before its server forks may make it then, and open it in each of its processes.
+    """
+
+    @_same_terms(client.Makegood.__init__)
+    def __init__(self, *args: Any, **named: Any) -> None:
+        self._make = functools.partial(client.Makegood, *args, **named)
+        self._make()  # what cannot be is said here, not when it is opened
+        self._opened: tuple[Background, client.Makegood] | None = None
+
+    def open(self) -> Self:
+        """Open the store and, with agents, drive its tasks from now on. Raises StoreError, MakegoodError."""
+        check_no_loop()
+        if self._opened is not None:
+            raise MakegoodError("this Makegood is open already; close it first, or make another one")
+        background, twin = Background(), self._make()
+        try:
+            background.run(twin.__aenter__)
+        except BaseException:
+            background.stop()
+            raise
+        self._opened = background, twin
+        return self
+
+    def close(self) -> None:
+        """Give running calls their time, let go of everything, end the thread. Twice is fine."""
+        self.__exit__(None, None, None)
+
+    def __enter__(self) -> Self:
+        return self.open()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._opened is None or not self._background.is_ours:
+            return  # of what a parent opened there is nothing here to close
+        (background, twin), self._opened = self._opened, None
+        try:
+            background.run(lambda: twin.__aexit__(kind, error, trace))
+        finally:
+            background.stop()
+
+    @property
+    def _background(self) -> Background:
+        return self._both[0]
+
+    @property
+    def _twin(self) -> client.Makegood:
+        return self._both[1]
+
+    @property
+    def _both(self) -> tuple[Background, client.Makegood]:
+        if self._opened is None:
+            raise MakegoodError("this Makegood is not open; use it in a `with` block, or call open() first")
+        return self._opened
+
+    def task(self, task_id: str) -> Task[Any]:
+        """A handle on a task that is there already; its result is plain JSON values."""
+        return Task(self._background, self._twin.task(task_id))
+
+    submit = _gives_task(client.Makegood.submit)
+    submit_many = _gives_tasks(client.Makegood.submit_many)
+    submit_json = _gives_task(client.Makegood.submit_json)
+    snapshot = _waits(client.Makegood.snapshot)
+    list = _waits(client.Makegood.list)
+    find = _waits(client.Makegood.find)
+    audit = _waits(client.Makegood.audit)
+    restored = _waits(client.Makegood.restored)
+    members = _waits(client.Makegood.members)
+    migrate = _waits(client.Makegood.migrate)
+
+    def act_on(
+        self, task_ids: Iterable[str], act: Callable[[Task[Any]], str], *, rate: float = RATE
+    ) -> Iterator[Acted]:
+        """Act on each of these tasks, at most `rate` a second, and tell what came of each as it comes."""
+        background = self._background
+
+        async def on(twin: client.Task[Any]) -> str:
+            return await asyncio.to_thread(act, Task(background, twin))
+
+        acts = self._twin.act_on(task_ids, on, rate=rate)
+
+        async def following() -> Acted | None:
+            return await anext(acts, None)
+
+        while acted := background.run(following):
+            yield acted

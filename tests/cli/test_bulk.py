@@ -1,0 +1,124 @@
+"""Many tasks by the command line: chosen, counted, acted on; later starts; alerts."""
+
+import json
+import re
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import APP, Shell
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A folder with nine tasks that nobody runs: three customers, three tasks each."""
+    folder = tmp_path_factory.mktemp("bulk")
+    shutil.copy(APP, folder / "app.py")
+    shell = Shell(folder)
+    for n in range(9):
+        trip = json.dumps({"who": f"ann {n}"})
+        shell.ok("submit", "app.py:book_trip", trip, "--id", f"t-{n}", "--tag", f"customer={n % 3}")
+    return shell
+
+
+def test_list_takes_filters_and_goes_on_from_page_to_page(shell: Shell) -> None:
+    ids, after = [], list[str]()
+    while True:
+        said = shell.run("list", "--json", "--where", "tag.customer=1", "--limit", "2", *after)
+        ids += [task["taskId"] for task in json.loads(said.out)]
+        more = re.search(r"--after (\S+)", said.err)
+        if more is None:
+            break
+        after = ["--after", more[1]]
+    assert ids == ["t-7", "t-4", "t-1"]
+    for task in json.loads(shell.ok("list", "--json", "--where", "tag.customer=1")):
+        assert task["tags"] == {"customer": "1"}
+
+
+def test_a_dry_run_says_which_are_meant_and_does_nothing(shell: Shell) -> None:
+    said = shell.run("cancel", "--where", "tag.customer=2", "--where", "state=running", "--dry-run")
+    assert (said.code, said.out.split()) == (0, ["t-8", "t-5", "t-2"])
+    assert "3 tasks are meant; nothing was done" in said.err
+    assert len(json.loads(shell.ok("list", "--json", "--state", "running"))) == 9
+
+
+def test_without_a_terminal_the_count_must_be_said_and_be_right(shell: Shell) -> None:
+    said = shell.run("pause", "--where", "tag.customer=2")
+    assert (said.code, said.out) == (1, "")
+    assert "nothing was done. Say --count 3 to pause them" in said.err
+    said = shell.run("pause", "--where", "tag.customer=2", "--count", "4")
+    assert (said.code, said.out) == (1, "")
+    assert "3 tasks are meant, not 4; nothing was done" in said.err
+
+
+def test_each_is_acted_on_and_told_of(shell: Shell) -> None:
+    said = shell.run("pause", "--where", "tag.customer=0", "--count", "3", "--by", "ann", "--why", "storm")
+    assert (said.code, said.out.splitlines()) == (0, ["t-6: paused", "t-3: paused", "t-0: paused"])
+    assert "pause: 3 of 3 tasks, 0 refused" in said.err
+    assert "ann" in shell.ok("history", "t-3")
+    assert shell.run("cancel", "--where", "tag.customer=0", "--count", "3", "--rate", "100").code == 0
+    refused = shell.run("resume", "--where", "tag.customer=0", "--count", "3")
+    assert refused.code == 1
+    assert "resume: 0 of 3 tasks, 3 refused" in refused.err
+    assert "t-0" in refused.out
+    assert "it has ended" in refused.out
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["cancel"], "give either a task's ID or --where"),
+        (["cancel", "t-1", "--where", "state=failed"], "give either a task's ID or --where"),
+        (["retry", "t-1", "--dry-run"], "--dry-run and --count are for --where"),
+        (["cancel", "--where", "colour=red", "--count", "1"], "'colour=red' is nothing to choose tasks by"),
+        (["list", "--where", "age>old"], "'old' is no length of time"),
+        (["list", "--after", "x"], "is no page's `next`"),
+        (["submit", "app.py:book_trip", '{"who": "x"}', "--start-at", "noon"], "'noon' is no moment"),
+        (["submit", "app.py:book_trip", '{"who": "x"}', "--start-at", "2030-01-01T00:00"], "no time zone"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said(shell: Shell, given: list[str], words: str) -> None:
+    said = shell.run(*given)
+    assert said.code in (1, 2)
+    assert words in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_task_that_starts_later_says_so(shell: Shell) -> None:
+    for number, moment in enumerate(("2h", "2099-01-01T00:00:00Z")):
+        task_id = f"later-{number}"
+        shell.ok("submit", "app.py:book_trip", '{"who": "ann"}', "--id", task_id, "--start-at", moment)
+        assert "the task is to start then" in shell.ok("why", task_id)
+    assert "2099-01-01T00:00:00" in shell.ok("why", "later-1")
+    shell.ok("cancel", "--where", "plan=book_trip", "--where", "state=running", "--count", "8")
+
+
+def test_people_are_told_of_a_parked_task_by_a_command(tmp_path: Path) -> None:
+    shutil.copy(APP, tmp_path / "app.py")
+    shell, note = Shell(tmp_path), tmp_path / "note.json"
+    teller = tmp_path / "tell.py"
+    teller.write_text(f"import sys\nopen({str(note)!r}, 'w').write(sys.stdin.read())\n")
+    with shell.started("up", "app.py", "--alert-command", f"{sys.executable} {teller}") as everybody:
+        everybody.wait_for_talk(" up as ")
+        shell.run("submit", "app.py:book_trip", '{"who": "ann", "car": "lost"}', "--id", "trip", "--wait")
+        until = time.monotonic() + 20
+        while not note.exists() or not note.read_text():
+            assert time.monotonic() < until, "nobody was told"
+            time.sleep(0.05)
+    told = json.loads(note.read_text())
+    assert (told["taskId"], told["state"], told["blocking"]) == ("trip", "Failed", ["reserve_car"])
+    assert "makegood resolve trip reserve_car" in told["why"]
+    assert "people were told that it is parked (command " in shell.ok("history", "trip")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [("--alert-command", "", "the alert command is empty"), ("--alert-url", "pager", "is no http")],
+)
+def test_what_cannot_tell_anybody_is_refused(shell: Shell, option: str, value: str, words: str) -> None:
+    said = shell.run("up", "app.py", option, value)
+    assert said.code == 1
+    assert words in said.err

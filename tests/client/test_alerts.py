@@ -1,0 +1,177 @@
+"""People are told of a parked task: once, whatever died meanwhile, and with all that they need."""
+
+import asyncio
+import json
+import logging
+import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from makegood import Makegood, MakegoodError
+from makegood.alerts import Alert, Command, WebHook
+from makegood.client import alerting
+from tests.client.sample import Order, lamps, light, run
+
+
+def store(folder: Path) -> str:
+    return f"sqlite:///{folder}/tasks.db"
+
+
+async def facts(makegood: Makegood, task_id: str, wanted: int) -> list[dict[str, Any]]:
+    """The alerts in its history, once there are so many."""
+    while True:
+        found = [fact for fact in await makegood.task(task_id).history() if fact["fact"] == "Alerted"]
+        if len(found) >= wanted:
+            return found
+        await asyncio.sleep(0.02)
+
+
+def test_who_is_told_knows_what_blocks_it_and_what_to_do(tmp_path: Path) -> None:
+    told: list[Alert] = []
+
+    async def pager(alert: Alert) -> None:
+        told.append(alert)
+
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps], alerts=[pager]) as makegood:
+            await (await makegood.submit(light, Order("ann"), task_id="fine")).wait(20)
+            await makegood.submit(light, Order("ann", "doubt"), task_id="lamp", tags={"customer": "7"})
+            [fact] = await facts(makegood, "lamp", 1)
+            assert (fact["who"], fact["hook"]) == ("alerts", "pager")
+            [alert] = told
+            assert (alert.task_id, alert.plan) == ("lamp", "light")
+            assert "order_lamp: only a person can tell whether it happened" in alert.reason
+            assert alert.document["blocking"] == ["order_lamp"]
+            assert alert.document["tags"] == {"customer": "7"}
+            assert "resolve order_lamp done|absent" in alert.document["acts"]
+            assert "makegood resolve lamp order_lamp" in alert.why
+            assert "ann" not in json.dumps(alert.document)
+
+    run(work)
+
+
+def test_parked_again_it_is_told_again(tmp_path: Path) -> None:
+    told: list[Alert] = []
+
+    async def pager(alert: Alert) -> None:
+        told.append(alert)
+
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps], alerts=[pager]) as makegood:
+            task = await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")
+            await facts(makegood, "lamp", 1)
+            await task.resolve("order_lamp", "absent")
+            await task.wait(20)
+            await facts(makegood, "lamp", 2)
+            assert len(told) == 2
+
+    run(work)
+
+
+def test_what_others_parked_is_found_and_told_once(tmp_path: Path) -> None:
+    told: list[Alert] = []
+
+    async def pager(alert: Alert) -> None:
+        told.append(alert)
+
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps]) as makegood:
+            for n in range(3):
+                await (await makegood.submit(light, Order("ann", "doubt"), task_id=f"lamp-{n}")).wait(20)
+        for _ in range(2):  # the second finds nobody to be told of
+            async with Makegood(store(tmp_path), alerts=[pager]) as watching:
+                for n in range(3):
+                    await facts(watching, f"lamp-{n}", 1)
+                await asyncio.sleep(0.2)
+        assert sorted(alert.task_id for alert in told) == ["lamp-0", "lamp-1", "lamp-2"]
+
+    run(work)
+
+
+def test_a_hook_that_fails_is_tried_again_and_the_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(alerting, "PERIOD", 0.1)
+    monkeypatch.setattr(alerting.Alerts.__init__, "__kwdefaults__", {"period": 0.1})
+    asked: list[str] = []
+
+    async def broken(alert: Alert) -> None:
+        asked.append("broken")
+        if asked.count("broken") < 3:
+            raise ValueError("no line to the pager")
+
+    async def sound(alert: Alert) -> None:
+        asked.append("sound")
+
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps], alerts=[broken, sound]) as makegood:
+            await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")
+            [fact] = await facts(makegood, "lamp", 1)
+            assert fact["hook"] == "broken, sound"
+
+    with caplog.at_level(logging.WARNING, "makegood.alerts"):
+        run(work)
+    assert (asked.count("broken"), asked.count("sound")) == (3, 1)
+    assert "task lamp is parked, and broken could not tell: ValueError: no line to the pager" in caplog.text
+
+
+ALERT = Alert("lamp", "light", "in doubt", "why it is", {"taskId": "lamp", "why": "why it is"})
+
+
+def test_a_command_is_given_the_document(tmp_path: Path) -> None:
+    note = tmp_path / "note.json"
+    script = tmp_path / "tell.py"
+    script.write_text(
+        "import os, sys\n"
+        f"open({str(note)!r}, 'w').write(sys.stdin.read())\n"
+        "sys.exit(0 if os.environ['MAKEGOOD_TASK_ID'] == 'lamp' else 3)\n"
+    )
+    command = Command(f"{sys.executable} {script}")
+    asyncio.run(command(ALERT))
+    assert json.loads(note.read_text()) == ALERT.document
+    with pytest.raises(MakegoodError, match="it exited 3"):
+        asyncio.run(command(ALERT._replace(task_id="other")))
+
+
+@pytest.mark.parametrize(("line", "words"), [("", "is empty"), ('"half', "No closing quotation")])
+def test_what_is_no_command_is_refused(line: str, words: str) -> None:
+    with pytest.raises(MakegoodError, match=words):
+        Command(line)
+
+
+class Pager(BaseHTTPRequestHandler):
+    heard: list[tuple[str, Any]] = []  # noqa: RUF012 - one server, one test
+    status = 204
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.heard.append((self.headers["Content-Type"], json.loads(body)))
+        self.send_response(self.status)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_web_hook_is_sent_the_document() -> None:
+    with HTTPServer(("127.0.0.1", 0), Pager) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        hook = WebHook(f"http://127.0.0.1:{server.server_port}/parked")
+        asyncio.run(hook(ALERT))
+        assert Pager.heard == [("application/json", ALERT.document)]
+        Pager.status = 500
+        with pytest.raises(MakegoodError, match="it answered 500"):
+            asyncio.run(hook(ALERT))
+        server.shutdown()
+        thread.join()
+
+
+def test_what_is_no_address_is_refused() -> None:
+    for url in ("pager.example.org", "file:///etc/passwd", "https://"):
+        with pytest.raises(MakegoodError, match="is no http:// or https:// address"):
+            WebHook(url)

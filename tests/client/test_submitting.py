@@ -1,0 +1,124 @@
+"""Submitting many tasks at once, and tasks that start later."""
+
+import asyncio
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from makegood import Makegood, MakegoodError
+from makegood.client.makegood import SUBMITTED_MAX
+from makegood.errors import PayloadError, SubmissionConflict
+from tests.client.sample import Order, lamps, light, run
+
+
+def store(folder: Path) -> str:
+    return f"sqlite:///{folder}/tasks.db"
+
+
+def commits(folder: Path) -> int:
+    """How many moments of store time the first rows of all tasks were written at."""
+    with sqlite3.connect(folder / "tasks.db") as db:
+        rows = db.execute("SELECT body FROM history WHERE version = 1").fetchall()
+    return len({bytes(body if isinstance(body, bytes) else body.encode())[:15] for (body,) in rows})
+
+
+def test_many_tasks_are_entered_in_one_commit(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            tasks = await client.submit_many(light, [Order(f"{n}") for n in range(SUBMITTED_MAX)])
+            assert len({task.task_id for task in tasks}) == SUBMITTED_MAX
+            assert commits(tmp_path) == 1
+            assert len(await client.find()) == SUBMITTED_MAX
+
+    run(work)
+
+
+def test_they_run_and_the_same_again_is_what_is_there(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps]) as makegood:
+            orders, names = [Order("ann"), Order("ben")], ["a", "b"]
+            for _ in range(2):
+                tasks = await makegood.submit_many(light, orders, task_ids=names, tags={"batch": "1"})
+                assert [await task.result(20) for task in tasks] == ["lamp for ann", "lamp for ben"]
+                assert (await tasks[0].record())["tags"] == {"batch": "1"}
+
+    run(work)
+
+
+def test_a_conflict_harms_no_other(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            await client.submit(light, Order("ann"), task_id="a")
+            with pytest.raises(SubmissionConflict, match=r"'a' is there already.*input\.name"):
+                await client.submit_many(light, [Order("carl"), Order("ben")], task_ids=["a", "b"])
+            assert set(await client.find()) == {"a", "b"}
+
+    run(work)
+
+
+def test_nothing_is_entered_when_one_input_cannot_be_written(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            with pytest.raises(PayloadError, match=r"inputs\[1\]\.name"):
+                await client.submit_many(light, [Order("ann"), Order(7)])  # type: ignore[arg-type]  # on purpose
+            with pytest.raises(MakegoodError, match="1 different ids"):
+                await client.submit_many(light, [Order("ann"), Order("ben")], task_ids=["a", "a"])
+            with pytest.raises(MakegoodError, match="takes 1,000; call it several times"):
+                await client.submit_many(light, [Order("ann")] * (SUBMITTED_MAX + 1))
+            assert await client.submit_many(light, []) == []
+            assert await client.find() == []
+
+    run(work)
+
+
+def test_nothing_of_a_task_starts_before_its_time(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps]) as makegood:
+            start = datetime.now(UTC) + timedelta(seconds=1.5)
+            task = await makegood.submit(light, Order("ann"), start_at=start, task_id="later")
+            await asyncio.sleep(0.5)
+            assert "attempt" not in (await task.record())["steps"][0]
+            told = await task.why()
+            assert "the task is to start then" in told
+            assert start.strftime("%H:%M:%S") in told
+            assert await task.result(20) == "lamp for ann"
+            assert datetime.now(UTC) >= start
+            assert any("startAt" in fact for fact in await task.history())
+
+    run(work)
+
+
+def test_a_person_may_start_it_now_or_cancel_it(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps]) as makegood:
+            tomorrow = datetime.now(UTC) + timedelta(days=1)
+            now = await makegood.submit(light, Order("ann"), start_at=tomorrow, deadline=60)
+            never = await makegood.submit(light, Order("ben"), start_at=tomorrow)
+            await now.retry()
+            await never.cancel()
+            assert (await now.wait(20), await never.wait(20)) == ("Completed", "Compensated")
+
+    run(work)
+
+
+def test_the_deadline_counts_from_the_start(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            start = datetime.now(UTC) + timedelta(days=1)
+            task = await client.submit(light, Order("ann"), start_at=start, deadline=timedelta(hours=1))
+            deadline = datetime.fromisoformat((await task.record())["deadline"])
+            assert abs(deadline - start - timedelta(hours=1)) < timedelta(milliseconds=1)
+
+    run(work)
+
+
+@pytest.mark.parametrize("moment", [datetime(2030, 1, 1), "tomorrow", 5])  # noqa: DTZ001 - on purpose
+def test_what_is_no_moment_is_refused(tmp_path: Path, moment: datetime) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            with pytest.raises(MakegoodError, match="datetime with a time zone"):
+                await client.submit(light, Order("ann"), start_at=moment)
+
+    run(work)

@@ -1,0 +1,137 @@
+"""A backup was put back: what is open, and what comes next, may have been there before."""
+
+from typing import Any
+
+import pytest
+
+from makegood.core.events import (
+    Answer,
+    CancelAsked,
+    Driven,
+    Event,
+    Reply,
+    Reported,
+    ResolveAsked,
+    Restored,
+    Verdict,
+)
+from makegood.core.record import Kind, Phase, TaskState
+from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PROBED, READS, TOMB, series, step
+from tests.core.plans import LIFE
+from tests.core.scripts import Bench
+
+RESTORED = Restored("ann", "the disk died")
+
+
+def two(*given: dict[str, Any]) -> Bench:
+    return Bench(series(step("a", *given), step("b", *given)))
+
+
+def planned(*given: dict[str, Any]) -> Bench:
+    return two(*given)
+
+
+def offered(*given: dict[str, Any]) -> Bench:
+    bench = two(*given)
+    bench.tell(Driven())
+    return bench
+
+
+@pytest.mark.parametrize("stands", [planned, offered])
+@pytest.mark.parametrize(
+    ("given", "phase"),
+    [
+        (KEYED, Phase.PLANNED),
+        (TOMB, Phase.PLANNED),
+        (PROBED, Phase.WAIT_OUT),
+        (BARE, Phase.DOUBT),
+        (FOR_A_MINUTE, Phase.DOUBT),
+    ],
+)
+def test_a_step_about_to_be_called_may_have_been_called(
+    stands: Any, given: dict[str, Any], phase: Phase
+) -> None:
+    bench = stands(given)
+    assert bench.tell(RESTORED) == [True]
+    assert bench.phase("a") in ({Phase.PLANNED, Phase.OFFERED} if phase is Phase.PLANNED else {phase})
+    assert bench.opened("a").doubt
+    if phase is Phase.WAIT_OUT:
+        assert bench.due == LIFE  # what ran before may still be on its way
+
+
+def test_what_is_known_by_its_key_is_called_again_under_the_same_one() -> None:
+    bench = two(KEYED)
+    key = bench.call("a").opened("a").key
+    bench.tell(RESTORED)
+    bench.wait(60_000).look()
+    assert bench.call("a").opened("a").key == key
+    bench.report("a", Reply.DONE)
+    assert bench.done("b").state is TaskState.COMPLETED
+
+
+def test_what_comes_next_is_asked_for_before_it_is_called() -> None:
+    bench = two(PROBED)
+    bench.tell(RESTORED)
+    bench.wait_out().probed("a", Answer.THERE)
+    assert bench.phase("b") is Phase.PROBE_PLANNED  # what ran before has landed by now
+    bench.probed("b", Answer.ABSENT).done("b")
+    assert bench.state is TaskState.COMPLETED
+
+
+def test_what_comes_next_and_cannot_be_asked_for_is_a_person_s() -> None:
+    bench = Bench(series(step("a", KEYED), step("b", BARE)))
+    bench.tell(RESTORED)
+    bench.done("a")
+    assert bench.phase("b") is Phase.DOUBT
+    assert bench.wait_out().state is TaskState.FAILED
+
+
+def test_a_step_that_only_reads_is_read() -> None:
+    bench = two(READS)
+    bench.tell(RESTORED)
+    assert bench.done("a", "b").state is TaskState.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("given", "phase"),
+    [(KEYED, Phase.UNDO_PLANNED), (PROBED, Phase.UNDO_REPORTED), (BARE, Phase.UNDO_REPORTED)],
+)
+@pytest.mark.parametrize("restored_first", [True, False])
+def test_an_undo_may_have_been_made(given: dict[str, Any], phase: Phase, restored_first: bool) -> None:
+    bench = two(given).done("a")
+    told: list[Event] = [RESTORED, CancelAsked("ann")]
+    for event in told if restored_first else reversed(told):
+        bench.tell(event)
+    while bench.phase("a") is Phase.DONE:
+        match bench.phase("b"):
+            case Phase.PROBE_PLANNED:
+                bench.probed("b", Answer.ABSENT)
+            case Phase.UNDO_PLANNED:
+                bench.done("b")
+            case Phase.DOUBT:
+                bench.wait_out().tell(ResolveAsked(1, Verdict.ABSENT, "ann"))
+            case _:
+                bench.wait_out()
+    assert bench.phase("a") is phase
+
+
+def test_an_ended_task_keeps_its_end() -> None:
+    bench = Bench(step("a", KEYED)).done("a")
+    assert bench.tell(RESTORED) == [False]
+    assert bench.state is TaskState.COMPLETED
+
+
+def test_a_report_whose_call_is_not_on_record_does_not_count() -> None:
+    """It was handed out after the backup, under a number that the record knows nothing of."""
+    bench = two(KEYED)
+    bench.tell(RESTORED)
+    bench.call("a")
+    assert bench.opened("a").attempt > 1_000
+    bench.tell(Reported(0, 1, Kind.DO, Reply.REFUSED))
+    assert bench.phase("a") is Phase.CALLED
+
+
+def test_a_wait_out_begins_anew() -> None:
+    bench = two(PROBED).ends("a", Reply.UNKNOWN)
+    bench.wait((bench.due or 0) - 1).tell(RESTORED)
+    assert bench.due == LIFE

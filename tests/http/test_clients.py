@@ -1,0 +1,291 @@
+"""The clients for actions, against services that dawdle, refuse and send elsewhere."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import httpx
+import pytest
+import requests
+from urllib3.connection import HTTPConnection
+
+import makegood.http
+from makegood import Agent, Makegood, PlanDefinition, Transient, plan, step
+from makegood.agents.classify import meaning_of
+from makegood.core.events import Reply
+from makegood.core.record import Kind
+from tests.http.calls import in_call
+from tests.http.services import crowded, cuts, in_turn, says, service, silent
+
+Request = Callable[..., tuple[int, str]]
+"""Method and URL, what the client and the request are to be like; the status and body of the answer."""
+
+
+def by_httpx(method: str, url: str, *, request: Any = None, **client: Any) -> tuple[int, str]:
+    async def send() -> tuple[int, str]:
+        async with makegood.http.AsyncClient(**client) as http:
+            answer = await http.request(method, url, **(request or {}))
+            return answer.status_code, answer.text
+
+    return asyncio.run(send())
+
+
+def by_requests(method: str, url: str, *, request: Any = None, **client: Any) -> tuple[int, str]:
+    with makegood.http.Session(**client) as http:
+        answer = http.request(method, url, **(request or {}))
+        return answer.status_code, answer.text
+
+
+both = pytest.mark.parametrize("send", [by_httpx, by_requests])
+
+
+def echoes(connection: socket.socket, request: bytes) -> None:
+    """Answers with the request."""
+    says(200, request.decode())(connection, request)
+
+
+class Drips:
+    """Answers a byte at a time, for ever; `broken` is set when nobody listens any more."""
+
+    def __init__(self) -> None:
+        self.sent_at = 0.0
+        self.broken_at = 0.0
+
+    def __call__(self, connection: socket.socket, request: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        self.sent_at = time.monotonic()
+        try:
+            while time.monotonic() < self.sent_at + 10:
+                connection.sendall(b"x")
+                time.sleep(0.02)
+        except OSError:
+            self.broken_at = time.monotonic()
+
+
+@both
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_body_that_drips_is_cut_off_at_the_calls_end(send: Request, tls: bool) -> None:
+    drips, trusting = Drips(), ({"verify": False} if tls and send is by_httpx else {})
+    how = {"verify": False} if tls and send is by_requests else {}
+    with service(drips, tls=tls) as url, pytest.warns() if how else nullcontext():
+        began = time.monotonic()
+        with pytest.raises((TimeoutError, requests.ReadTimeout)) as raised:
+            in_call(lambda: send("POST", url, request=how, **trusting), seconds=0.7)
+        took = time.monotonic() - began
+    assert 0.6 < took < 1.5
+    assert drips.broken_at - began < 1.7, "the connection stays open"
+    assert meaning_of(raised.value).reply is Reply.UNKNOWN
+
+
+@both
+def test_a_service_that_never_answers_is_given_the_whole_call(send: Request) -> None:
+    """Not less, as the defaults of the library would have it, and not more."""
+    with silent() as url:
+        began = time.monotonic()
+        with pytest.raises((TimeoutError, httpx.ReadTimeout, requests.ReadTimeout)) as raised:
+            in_call(lambda: send("POST", url), seconds=0.5)
+    assert 0.4 < time.monotonic() - began < 1.3
+    assert meaning_of(raised.value).reply is Reply.UNKNOWN
+
+
+@both
+def test_a_connection_that_does_not_come_about_is_certain(
+    send: Request, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("of_httpx", "of_requests"):
+        monkeypatch.setattr(f"makegood.http.{module}.CONNECT_WITHIN", 0.3)
+    with crowded() as url, pytest.raises((httpx.ConnectTimeout, requests.ConnectTimeout)) as raised:
+        in_call(lambda: send("POST", url), seconds=5)
+    assert meaning_of(raised.value).reply is Reply.TRANSIENT
+
+
+@both
+def test_nothing_is_sent_when_the_time_is_over(send: Request) -> None:
+    asked: list[bytes] = []
+    with service(lambda connection, request: asked.append(request)) as url:
+        with pytest.raises(Transient, match="too late to send"):
+            in_call(lambda: send("POST", url), seconds=0)
+    assert asked == []
+
+
+def test_a_process_that_was_frozen_sends_nothing_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its last look at the time and the first byte; the connection stands already."""
+    asked: list[bytes] = []
+    connect = HTTPConnection.connect
+
+    def freeze(connection: HTTPConnection) -> None:
+        connect(connection)
+        time.sleep(0.5)
+
+    async def freeze_at(event: str, told: Any) -> None:
+        if event == "connection.connect_tcp.complete":
+            time.sleep(0.5)  # noqa: ASYNC251 - the loop stands still as well
+
+    monkeypatch.setattr(HTTPConnection, "connect", freeze)
+    with service(lambda connection, request: asked.append(request)) as url:
+        with pytest.raises(Transient, match="too late to send"):
+            in_call(lambda: by_requests("POST", url), seconds=0.3)
+        with pytest.raises((Transient, TimeoutError)):  # the loop may find time to look at its own clock
+            in_call(lambda: by_httpx("POST", url, request={"extensions": {"trace": freeze_at}}), seconds=0.3)
+    assert [request for request in asked if request.strip()] == []
+
+
+@both
+def test_the_key_goes_with_what_may_have_an_effect(send: Request) -> None:
+    def sent(method: str = "POST", *, kind: Kind = Kind.DO, **how: Any) -> bool:
+        body = in_call(lambda: send(method, url, **how), kind=kind)[1]
+        return "\nidempotency-key: trip-1-book\r" in body.lower()
+
+    with service(echoes) as url:
+        assert sent("POST")
+        assert sent("DELETE", kind=Kind.UNDO)
+        assert not sent("GET")
+        assert not sent("POST", kind=Kind.PROBE)
+        assert not sent(key_header=None)
+        assert not sent(request={"headers": {"idempotency-key": "mine"}})
+        assert "\nx-key: trip-1-book\r" in in_call(lambda: send("POST", url, key_header="X-Key"))[1].lower()
+        assert "idempotency-key" not in send("POST", url)[1].lower(), "outside of a call there is none"
+
+
+@both
+@pytest.mark.parametrize(
+    ("status", "reply"),
+    [(422, Reply.REFUSED), (429, Reply.TRANSIENT), (500, Reply.UNKNOWN), (303, Reply.UNKNOWN)],
+)
+def test_no_success_is_an_error_that_says_what_the_service_said(
+    send: Request, status: int, reply: Reply
+) -> None:
+    with service(says(status, "sold out", Location="/elsewhere")) as url:
+        with pytest.raises((httpx.HTTPStatusError, requests.HTTPError)) as raised:
+            in_call(lambda: send("POST", f"{url}rooms?token=secret"))
+        meaning = meaning_of(raised.value)
+        assert meaning.reply is reply
+        assert meaning.error.endswith(f"POST {url}rooms answered {status}: sold out")
+        assert send("POST", url, raise_for_status=False) == (status, "sold out")
+
+
+@both
+def test_only_what_is_safe_follows_a_redirect(send: Request) -> None:
+    follows = {"follow_redirects": True} if send is by_httpx else {"allow_redirects": True}
+    with service(in_turn(says(307, Location="/there"), says(200, "here"))) as url:
+        assert in_call(lambda: send("GET", url, request=follows)) == (200, "here")
+    with service(in_turn(says(307, Location="/there"), says(200, "here"))) as url:
+        with pytest.raises((httpx.HTTPStatusError, requests.HTTPError), match="answered 307"):
+            in_call(lambda: send("POST", url, request=follows))
+
+
+@both
+def test_nothing_is_tried_again(send: Request) -> None:
+    asked: list[bytes] = []
+    with service(lambda connection, request: asked.append(request)) as url:
+        with pytest.raises((httpx.RemoteProtocolError, requests.ConnectionError)) as raised:
+            in_call(lambda: send("PUT", url))
+    assert len(asked) == 1
+    assert meaning_of(raised.value).reply is Reply.UNKNOWN
+
+
+def test_sockets_forget_what_is_not_acknowledged() -> None:
+    async def of_httpx() -> int:
+        async with makegood.http.AsyncClient(acknowledged_within=1.5) as http, http.stream("GET", url) as got:
+            return timeout_of(got.extensions["network_stream"].get_extra_info("socket"))
+
+    def of_requests() -> int:
+        with makegood.http.Session(acknowledged_within=1.5) as http, http.get(url, stream=True) as got:
+            connection: Any = got.raw.connection
+            return timeout_of(connection.sock)
+
+    def timeout_of(connection: socket.socket) -> int:
+        return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+
+    with service(cuts) as url:
+        assert asyncio.run(of_httpx()) == of_requests() == 1500
+
+
+def test_a_stream_is_cut_off_too() -> None:
+    def read_all() -> None:
+        with makegood.http.Session() as http, http.post(url, stream=True) as got:
+            assert list(got.iter_content(1000))
+
+    with service(Drips()) as url:
+        began = time.monotonic()
+        with pytest.raises(requests.exceptions.ChunkedEncodingError):
+            in_call(read_all, seconds=0.5)
+        assert time.monotonic() - began < 1.5
+
+
+def test_a_stream_that_was_read_spares_the_next_request_on_its_connection() -> None:
+    def answers_twice(connection: socket.socket, request: bytes) -> None:
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"
+        connection.sendall(answer)
+        assert connection.recv(65536)
+        time.sleep(0.6)
+        connection.sendall(answer)
+
+    with service(answers_twice) as url, makegood.http.Session() as http:
+
+        def read_all() -> bytes:
+            with http.post(url, stream=True) as got:
+                return got.content
+
+        assert in_call(read_all, seconds=0.4) == b"x"
+        assert in_call(lambda: http.post(url).content, seconds=5) == b"x"
+
+
+desk = Agent("desk", timeout=1, settle=0.2)
+address: list[str] = []
+
+
+@desk.action(undo=None)
+async def ask() -> None:
+    async with makegood.http.AsyncClient() as http:
+        await http.post(address[-1])
+
+
+@desk.action(undo=None)
+def ask_in_a_thread() -> None:
+    with makegood.http.Session() as http:
+        http.post(address[-1])
+
+
+@plan
+def asking() -> None:
+    step(ask)
+
+
+@plan
+def asking_in_a_thread() -> None:
+    step(ask_in_a_thread)
+
+
+@pytest.mark.parametrize("asks", [asking, asking_in_a_thread])
+def test_an_agent_is_not_held_up(asks: PlanDefinition[None, None], caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> str:
+        async with Makegood("memory:", [desk]) as engine:
+            task = await engine.submit(asks)
+            assert await task.wait(5) == "Failed"
+            return str((await task.record())["steps"][0])
+
+    with service(Drips()) as url:
+        address.append(url)
+        said = asyncio.run(run())
+    assert "'outcome': 'unknown'" in said
+    assert "cannot be stopped" not in caplog.text
+
+
+def test_a_client_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AttributeError, match="has no Client; it has AsyncClient and Session"):
+        makegood.http.Client  # noqa: B018
+    monkeypatch.delitem(sys.modules, "makegood.http.of_requests")
+    monkeypatch.setitem(sys.modules, "requests", None)
+    with pytest.raises(ImportError, match=r"http\.Session needs requests, .*: pip install requests"):
+        makegood.http.Session  # noqa: B018
+
+
+def test_nobody_pays_for_a_library_that_is_not_used() -> None:
+    program = "import makegood.http, sys; print({'httpx', 'requests', 'urllib3'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "set()\n"

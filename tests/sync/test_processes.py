@@ -1,0 +1,108 @@
+"""The twin in processes that fork, preload and are interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+FORK = """
+import os
+from makegood import MakegoodError
+from makegood.sync import Makegood
+from tests.sync.app import desk, stay
+with Makegood(os.environ["STORE"], [desk]) as makegood:
+    task = makegood.submit(stay, "ann", task_id="parent")
+    child = os.fork()
+    if child == 0:
+        for use in (makegood.list, task.result, lambda: makegood.submit(stay, "bob")):
+            try:
+                use()
+            except MakegoodError as error:
+                print(error)
+        makegood.close()
+        with Makegood(os.environ["STORE"], [desk]) as own:
+            print(own.submit(stay, "eve", task_id="child").result(10))
+        os._exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), task.result(10))
+    print(makegood.task("child").result(10))
+"""
+
+PRELOAD = """
+import os, sys
+from tests.sync.app import makegood, stay
+workers = []
+for number in range(2):
+    worker = os.fork()
+    if worker == 0:
+        with makegood:
+            rooms = [makegood.submit(stay, f"{number}.{each}").result(10) for each in range(5)]
+            [member] = [member.member_id for member in makegood.members() if member.pid == os.getpid()]
+            print(member, len(rooms), flush=True)
+        os._exit(0)
+    workers.append(worker)
+for worker in workers:
+    assert os.waitpid(worker, 0)[1] == 0
+with makegood:
+    print({task["state"] for task in makegood.list().tasks}, len(makegood.list().tasks))
+"""
+
+INTERRUPTED = """
+import os, signal, threading
+from tests.sync.app import stay
+from makegood.sync import Makegood
+try:
+    with Makegood(os.environ["STORE"]) as makegood:
+        task = makegood.submit(stay, "ann")
+        print("waiting", flush=True)
+        task.wait()
+except KeyboardInterrupt:
+    print([thread.name for thread in threading.enumerate()])
+"""
+
+
+def run(program: str, folder: Path) -> subprocess.Popen[str]:
+    environment = os.environ | {"STORE": f"sqlite:///{folder / 'stays.db'}", "PYTHONFAULTHANDLER": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def said(program: subprocess.Popen[str]) -> list[str]:
+    try:
+        talk = program.communicate(timeout=30)[0]
+    finally:
+        program.kill()
+    assert program.returncode == 0, talk
+    return talk.splitlines()
+
+
+def test_a_fork_is_told_and_may_open_its_own(tmp_path: Path) -> None:
+    talk = said(run(FORK, tmp_path))
+    assert len(talk) == 6, talk
+    for line in talk[:3]:
+        assert "its thread does not live in the fork" in line
+        assert "make and open another one here, or open it only after the fork" in line
+    assert talk[3:] == ["a room for eve", "7 a room for ann", "a room for eve"]
+
+
+def test_workers_of_a_preloaded_app_open_it_each_for_itself(tmp_path: Path) -> None:
+    *workers, all_of_it = said(run(PRELOAD, tmp_path))
+    assert [line.split()[1] for line in workers] == ["5", "5"]
+    assert len({line.split()[0] for line in workers}) == 2, "they pass for the same member"
+    assert all_of_it == "{'Completed'} 10"
+
+
+def test_an_interrupt_leaves_no_thread(tmp_path: Path) -> None:
+    program = run(INTERRUPTED, tmp_path)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "waiting\n"
+    program.send_signal(signal.SIGINT)
+    assert said(program) == ["['MainThread']"]
