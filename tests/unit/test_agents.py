@@ -201,12 +201,16 @@ def asks_more(trip: Trip, price: int) -> None: ...
         ({"undo": None, "timeout": 0}, r"agent a: action 'book': timeout must be above 0"),
         (
             {"undo": None, "timeout": "9"},
-            r"agent a: action 'book': Expected `float`, got `str` - at `\$.timeout`",
+            "agent a: action 'book': timeout= takes seconds or a timedelta, as in timeout=30; "
+            "Expected float, got str",
         ),
         ({"undo": None, "settle": timedelta(seconds=-1)}, "settle must be 0 or more"),
         ({"undo": None, "tombstone": True}, "tombstone=True needs keyed=True"),
         ({"undo": None, "asks": 0}, "asks must be above 0"),
-        ({"undo": None, "retry": 3}, "Expected `object`, got `int`"),
+        (
+            {"undo": None, "retry": 3},
+            "retry= takes a Retry, as in retry=Retry\\(attempts=3\\); Expected object, got int",
+        ),
     ],
 )
 def test_declarations_that_are_refused(options: dict[str, Any], why: str) -> None:
