@@ -156,7 +156,7 @@ class Session(requests.Session):
             self.mount(scheme, Adapter(acknowledged_within))
 
     def send(self, request: requests.PreparedRequest, **how: Any) -> requests.Response:
-        """Every request of this session goes through here, each hop of a redirect too."""
+        """Every request that is made goes through here, each hop of a redirect too."""
         current, method = current_call(), request.method or ""
         check_time(current)
         add_key(request.headers, current, method, self._key_header)
