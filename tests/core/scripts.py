@@ -10,6 +10,7 @@ from makegood.core.events import (
     NULL,
     Answer,
     AnyFact,
+    CancelAsked,
     Claimed,
     Driven,
     Event,
@@ -36,6 +37,7 @@ from makegood.core.record import (
     decode_head,
     encode_head,
 )
+from makegood.testing.shorthand import step
 from tests.core.plans import plan_of
 
 START: Millis = 1_000_000_000
@@ -171,3 +173,15 @@ class Bench:
         """The report of a do comes too late."""
         step = self.plan.index_of[name]
         return self.tell(Reported(step, attempt, Kind.DO, reply, SEVEN, **more))[0]
+
+
+def undone_in_doubt(*given: dict[str, Any]) -> Bench:
+    """The undo of a step is planned, and nobody knows whether there is anything to undo."""
+    bench = Bench(step("a", *given)).call("a")
+    bench.tell(CancelAsked("ann"))
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out()
+    if bench.phase("a") is Phase.PROBE_PLANNED:
+        bench.probed("a", Answer.CANNOT_TELL).probed("a", Answer.CANNOT_TELL)
+    return bench

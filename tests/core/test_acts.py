@@ -34,7 +34,7 @@ from makegood.testing.shorthand import (
     step,
 )
 from tests.core.plans import LIFE
-from tests.core.scripts import SEVEN, Bench
+from tests.core.scripts import SEVEN, Bench, undone_in_doubt
 
 CANCEL, PAUSE, RESUME, RETRY = (
     CancelAsked("ann"),
@@ -439,14 +439,7 @@ def test_there_are_words_for_every_phase() -> None:
 
 def undo_refused(*given: dict[str, Any]) -> Bench:
     """The undo of a step in doubt is refused: its person stands before it."""
-    bench = Bench(step("a", *given)).call("a")
-    bench.tell(CANCEL)
-    bench.report("a", Reply.UNKNOWN)
-    bench.look()
-    bench.wait_out()
-    if bench.phase("a") is Phase.PROBE_PLANNED:
-        bench.probed("a", Answer.CANNOT_TELL).probed("a", Answer.CANNOT_TELL)
-    return bench.ends("a", Reply.REFUSED).wait_out()
+    return undone_in_doubt(*given).ends("a", Reply.REFUSED).wait_out()
 
 
 def test_a_blind_undo_is_not_repeated_once_the_key_it_finds_its_effect_by_is_forgotten() -> None:

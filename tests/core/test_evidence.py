@@ -34,7 +34,7 @@ from makegood.testing.shorthand import (
     step,
 )
 from tests.core.plans import SETTLE
-from tests.core.scripts import Bench
+from tests.core.scripts import Bench, undone_in_doubt
 
 CANCEL = CancelAsked("ann")
 FILED = EvidenceFiled(0, 1)
@@ -529,14 +529,7 @@ def test_a_pivot_held_absent_is_a_person_s_when_its_call_was_cut_off_late() -> N
 
 def blind_undo(*given: dict[str, Any]) -> Bench:
     """Its undo runs, and nobody knows whether there is anything to undo."""
-    bench = Bench(step("a", *given)).call("a")
-    bench.tell(CANCEL)
-    bench.report("a", Reply.UNKNOWN)
-    bench.look()
-    bench.wait_out()
-    if bench.phase("a") is Phase.PROBE_PLANNED:
-        bench.probed("a", Answer.CANNOT_TELL).probed("a", Answer.CANNOT_TELL)
-    return bench.call("a")
+    return undone_in_doubt(*given).call("a")
 
 
 def test_an_undo_that_a_late_call_may_have_overtaken_is_not_the_last_look() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -52,8 +53,9 @@ def test_a_call_has_a_deadline_and_a_logger(caplog: pytest.LogCaptureFixture) ->
     assert named == {"task_id": "stay-1", "step": "book", "attempt": 1, "kind": "do", "guest": "ann"}
 
 
-def test_time_that_is_over_is_none_left() -> None:
-    late = Call(
+def made(*, left: float, hides: Callable[[str], str] = str) -> Call:
+    """A call that should have been over in 1970."""
+    return Call(
         task_id="t",
         step="s",
         kind=Kind.UNDO,
@@ -62,8 +64,13 @@ def test_time_that_is_over_is_none_left() -> None:
         do_key="t-s",
         result_known=False,
         complete_by=0,
-        left=lambda: -1.0,
+        left=lambda: left,
+        hides=hides,
     )
+
+
+def test_time_that_is_over_is_none_left() -> None:
+    late = made(left=-1.0)
     assert late.time_left == 0
     assert late.deadline == datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -77,18 +84,7 @@ def test_its_logger_hides_what_the_call_was_given_as_a_secret(caplog: pytest.Log
     def hides(text: str) -> str:
         return text.replace("hunter2", "***")
 
-    current = Call(
-        task_id="t",
-        step="s",
-        kind=Kind.DO,
-        attempt=1,
-        key="k",
-        do_key="k",
-        result_known=False,
-        complete_by=0,
-        left=lambda: 1.0,
-        hides=hides,
-    )
+    current = made(left=1.0, hides=hides)
     with caplog.at_level(logging.INFO, "makegood.call"):
         current.logger.info("the token is %s, 100 %%", "hunter2")
         current.logger.warning("hunter2 at 100 %")
