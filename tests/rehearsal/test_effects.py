@@ -157,6 +157,8 @@ def confirms(*, declared: bool, undone: bool = True) -> Shop:
     async def cancel(id: str | None) -> None:
         if undone or call().step == "hold":
             await rooms.cancel(id or "", of=call().do_key)
+        else:
+            await rooms.find(id or "")
 
     @agent.action(undo=cancel)
     async def hold(guest: str) -> str:

@@ -4,8 +4,10 @@ import asyncio
 
 import pytest
 
-from makegood.testing import FakeService, lost_answer
+from makegood import Agent, call
+from makegood.testing import FakeService, Ledger, lost_answer, rehearse
 from makegood.testing.rehearsal.performance import Performance, TurnedClock
+from makegood.testing.rehearsal.promises import Promise
 from makegood.testing.virtual import Abandoned, Process, run, strand, virtual_loop
 from tests.rehearsal import shops
 
@@ -78,6 +80,22 @@ def test_a_thread_of_a_dead_process_goes_no_further_and_ends_with_its_world() ->
     assert told == ["leaves"]
     assert issubclass(Abandoned, BaseException)
     assert not issubclass(Abandoned, Exception)
+
+
+def test_what_a_service_raises_for_a_dead_process_is_nobodys_fault() -> None:
+    hotels = FakeService("hotels")
+    agent = Agent("hotel", timeout=10, keyed=True)
+
+    def cannot(ledger: Ledger) -> None:
+        raise ValueError("raised inside the service")
+
+    @agent.action(undo=None)
+    def book(guest: str) -> None:
+        call().key  # noqa: B018  # read, as its agent declares
+        hotels.sync.call(cannot)
+
+    report = rehearse(shops.shop(agent, book).plan, agents=[agent])
+    assert Promise.ENGINE not in {found.broken.promise for found in report.broken}, f"{report}"
 
 
 def test_out_of_a_thread_there_is_no_strand() -> None:

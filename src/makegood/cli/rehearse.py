@@ -33,7 +33,8 @@ def rehearse(plan: str, given: str | None, stage: str | None, pairs: bool, as_js
     not called, unless a Rehearsal in the app or in MODULE says so: services are simulated as your agents
     declare them, in virtual time.
 
-    Exits 1 where a promise is broken, and tells the shortest story that leads there.
+    Exits 1 where a promise is broken, and tells the shortest story that leads there; 2 where a function of
+    yours reached for a live service, which is refused, or returned without asking a fake one.
     """
     from makegood.testing.rehearsal import stage as staging
     from makegood.testing.rehearsal.rehearse import rehearse as rehearsed

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from makegood.testing.rehearsal.fakes import FakeService
     from makegood.testing.rehearsal.ledgers import Booking, Ledger, NothingThere
+    from makegood.testing.rehearsal.over_http import HttpAnswer
     from makegood.testing.rehearsal.performance import Performance, assert_settled
     from makegood.testing.rehearsal.rehearse import rehearse
     from makegood.testing.rehearsal.report import Report
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Booking",
     "FakeService",
+    "HttpAnswer",
     "Ledger",
     "NothingThere",
     "Performance",
@@ -45,6 +47,7 @@ __all__ = [
 _HOMES = {
     "Booking": "ledgers",
     "FakeService": "fakes",
+    "HttpAnswer": "over_http",
     "Ledger": "ledgers",
     "NothingThere": "ledgers",
     "Performance": "performance",

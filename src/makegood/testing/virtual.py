@@ -37,6 +37,10 @@ TURNS_MAX = 20_000
 """Turns of a loop at one moment, before it is said to stand still."""
 
 
+RUNNING: "list[VirtualLoop]" = []
+"""The loops in which time passes at this moment."""
+
+
 class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop in virtual time; what is ready runs in the order in which it became so.
 
@@ -82,6 +86,13 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             strand.abandon()
         for process in self.processes:
             process.thaw()
+
+    def run_forever(self) -> None:
+        RUNNING.append(self)
+        try:
+            super().run_forever()
+        finally:
+            RUNNING.remove(self)
 
     def again(self, handle: asyncio.Handle) -> None:
         """Run what was held, unless it has been cancelled meanwhile."""
@@ -165,7 +176,7 @@ class Strand(threading.Thread):
         self._abandoned = False
         self._my_turn, self._loops_turn = threading.Semaphore(0), threading.Semaphore(0)
 
-    def go_on(self, *_: object) -> None:
+    def go_on(self) -> None:
         """In the loop: let the thread run until it waits again, or ends."""
         if self._abandoned:
             return
@@ -181,12 +192,19 @@ class Strand(threading.Thread):
             coroutine.close()
             raise Abandoned
         task = self._loop.create_task(coroutine, context=copy_context())
-        task.add_done_callback(self.go_on)
+        task.add_done_callback(self._answered)
         self._loops_turn.release()
         self._my_turn.acquire()
         if self._abandoned:
             raise Abandoned
         return task.result()
+
+    def _answered(self, task: asyncio.Task[Any]) -> None:
+        """In the loop: what the thread waits for has come. An abandoned one asks no more what it was."""
+        if not self._abandoned:
+            self.go_on()
+        elif not task.cancelled():
+            task.exception()
 
     def run(self) -> None:
         try:

@@ -6,8 +6,9 @@ from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from makegood.agents.call import call
-from makegood.errors import Refused
+from makegood.errors import Refused, Transient
 from makegood.testing.rehearsal.ledgers import Booking, CancelsAgain, Habits, Ledger
+from makegood.testing.rehearsal.over_http import HttpAnswer, failure, success
 from makegood.testing.virtual import PROCESS, Process, strand
 
 T = TypeVar("T")
@@ -22,6 +23,9 @@ class Stage(Protocol):
     def has(self, process: Process) -> bool:
         """Whether this process is one of its own."""
 
+    def reached_out(self, where: str) -> None:
+        """Write down that the running call was about to reach something outside."""
+
     async def ask(
         self, service: "FakeService", work: Callable[[Ledger], object], *, books: bool = False
     ) -> object:
@@ -33,6 +37,12 @@ class Stage(Protocol):
 
 STAGES: WeakSet[Stage] = WeakSet()
 """The worlds there are. In which of them the running code is, its process tells."""
+
+
+def stage_here() -> Stage | None:
+    """The world in which the running code is; None: it is in none."""
+    process = PROCESS.get()
+    return next((stage for stage in STAGES if stage.has(process)), None) if process else None
 
 
 class FakeService:
@@ -78,9 +88,23 @@ class FakeService:
     def __repr__(self) -> str:
         return f"<fake service {self.name}>"
 
-    async def call(self, work: Callable[[Ledger], T]) -> T:
-        """One call: `work` runs inside the service, when and if the call arrives there."""
-        return await self._ask(work)
+    async def call(self, work: Callable[[Ledger], T], *, within: float | None = None) -> T:
+        """One call: `work` runs inside the service, when and if the call arrives there.
+
+        `within`: seconds after which the client gives up, if that is before the end of its action's call.
+        """
+        return await self._ask(work, within=within)
+
+    async def http(self, work: Callable[[Ledger], object], *, within: float | None = None) -> HttpAnswer:
+        """The same as an HTTP client hears it: what `work` returns is JSON, with status 200.
+
+        What it raises, or the network, is a status: 404 for NothingThere, 422 for Refused, 429 for Transient.
+        No answer raises TimeoutError.
+        """
+        try:
+            return success(await self.call(work, within=within))
+        except (Refused, Transient) as error:
+            return failure(error)
 
     async def book(self, *, key: str = "", **details: Any) -> Booking:
         """Book something; the same key again is the same booking, where the service heeds keys."""
@@ -94,17 +118,19 @@ class FakeService:
         """A booking in effect, by its id, by the key `of` which it was made, or by its details."""
         return await self.call(lambda ledger: ledger.find(id, of=of, **details))
 
-    async def _ask(self, work: Callable[[Ledger], T], *, books: bool = False) -> T:
+    async def _ask(
+        self, work: Callable[[Ledger], T], *, books: bool = False, within: float | None = None
+    ) -> T:
         stage = self._stage()
-        async with asyncio.timeout(max(0.0, call().time_left - GIVES_UP_EARLY)):
+        left = max(0.0, call().time_left - GIVES_UP_EARLY)
+        async with asyncio.timeout(left if within is None else min(left, within)):
             answer: Any = await stage.ask(self, work, books=books)
         return answer  # type: ignore[no-any-return]  # what `work` returned, over a network
 
     def _stage(self) -> Stage:
-        process = PROCESS.get()
-        for stage in STAGES if process else ():
-            if process and stage.has(process):
-                return stage
+        stage = stage_here()
+        if stage is not None:
+            return stage
         raise Refused(
             f"fake service {self.name} was called outside of a rehearsal, and is only there in one; let "
             "`makegood rehearse APP:PLAN` or makegood.testing.rehearse(plan, agents=[...]) call it, and keep "
@@ -118,9 +144,16 @@ class SyncFakeService:
     def __init__(self, service: FakeService) -> None:
         self._service = service
 
-    def call(self, work: Callable[[Ledger], T]) -> T:
-        """One call: `work` runs inside the service, when and if the call arrives there."""
-        return self._wait(self._service.call(work))
+    def call(self, work: Callable[[Ledger], T], *, within: float | None = None) -> T:
+        """One call: `work` runs inside the service, when and if the call arrives there.
+
+        `within`: seconds after which the client gives up, if that is before the end of its action's call.
+        """
+        return self._wait(self._service.call(work, within=within))
+
+    def http(self, work: Callable[[Ledger], object], *, within: float | None = None) -> HttpAnswer:
+        """The same as an HTTP client hears it; see FakeService."""
+        return self._wait(self._service.http(work, within=within))
 
     def book(self, *, key: str = "", **details: Any) -> Booking:
         """Book something; the same key again is the same booking, where the service heeds keys."""

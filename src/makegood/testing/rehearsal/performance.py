@@ -12,6 +12,7 @@ from makegood.core.record import AT_REST
 from makegood.payload import codec_for, resolve
 from makegood.reading import view, why
 from makegood.reading.words import state_name
+from makegood.testing.rehearsal import outside
 from makegood.testing.rehearsal.cases import Case, Strike, check
 from makegood.testing.rehearsal.judging import broken
 from makegood.testing.rehearsal.made_up import MadeUp
@@ -90,8 +91,12 @@ class Performance:
         return asyncio.create_task(self._trial.world.play())
 
     def finish(self) -> Self:
-        """Let time pass until it has come to rest."""
+        """Let time pass until it has come to rest.
+
+        Raises PlanError where an own function reached for anything but a fake service, or for none.
+        """
         self._clock.run(self._to_its_end())
+        outside.check(self._trial)
         return self
 
     async def _to_its_end(self) -> None:

@@ -9,6 +9,7 @@ from makegood.authoring.plans import PlanDefinition
 from makegood.core.record import Kind
 from makegood.testing.rehearsal.cases import Case, cases, undisturbed
 from makegood.testing.rehearsal.made_up import MadeUp
+from makegood.testing.rehearsal.outside import check
 from makegood.testing.rehearsal.report import Findings, Report
 from makegood.testing.rehearsal.stage import Rehearsal
 from makegood.testing.rehearsal.trial import Trial
@@ -26,7 +27,8 @@ def rehearse(
 
     `agents` are those whose own functions are run, against fake services; the others are simulated as they
     are declared. `stage` says more. `input` is JSON; without it one is made up. `pairs`: also every two
-    faults. Raises PlanError, PayloadError for what the plan cannot be given.
+    faults. Raises PlanError where an own function reaches for anything but a fake service, or for none;
+    PlanError, PayloadError for what the plan cannot be given.
     """
     stage = (stage or Rehearsal()).running(agents)
     made_up, findings = MadeUp(plan, stage), Findings()
@@ -34,6 +36,7 @@ def rehearse(
 
     def play(case: Case) -> Trial:
         trial = Trial(plan, case, stage, made_up, given).play()
+        check(trial)
         if not trial.missed:
             findings.add(trial)
         return trial

@@ -34,6 +34,14 @@ class Note(NamedTuple):
     what: str
 
 
+class Outside(NamedTuple):
+    """A call of an own function that was about to reach something outside."""
+
+    step: str
+    kind: Kind
+    where: str
+
+
 class StagedService(SimulatedService):
     """One step's service; what it holds are bookings. `bookable`: somebody asked it to book something."""
 
@@ -112,6 +120,9 @@ class Scene:
         self.network = network
         self.results = results
         self.notes: list[Note] = []
+        self.asked: set[tuple[str, int]] = set()
+        """The calls, by step and attempt, of which a request came to a fake service."""
+        self.outside: list[Outside] = []
         network.blunt = True
         own = stage.own()
         self.services = {
@@ -135,10 +146,14 @@ class Scene:
         """Write down what a service did just now."""
         self.notes.append(Note(self.seconds, who, what))
 
+    def reached_out(self, where: str) -> None:
+        self.outside.append(Outside(call().step, call().kind, where))
+
     async def ask(
         self, service: FakeService, work: Callable[[Ledger], object], *, books: bool = False
     ) -> object:
         """Carry one call to this service's ledger in this world, and its answer back."""
+        self.asked.add((call().step, call().attempt))
         ledger = self._ledgers.setdefault(service, Ledger(service.name, service.habits))
         step, habits = self.services[call().step], service.habits
         step.bookable |= books and call().kind is Kind.DO

@@ -11,6 +11,7 @@ from makegood.authoring.action import Action
 from makegood.authoring.agent import Agent, action_of
 from makegood.authoring.plans import PlanDefinition
 from makegood.core.plan import StepPlan, millis
+from makegood.core.record import Kind
 from makegood.errors import PlanError
 from makegood.payload import codec_for
 
@@ -56,15 +57,22 @@ class Rehearsal:
     _answers: dict[str, list[msgspec.Raw]] = field(default_factory=dict)
     _refuses: set[Callable[..., Any]] = field(default_factory=set)
     _own: dict[tuple[str, str], Action] = field(default_factory=dict)
+    _alone: set[Callable[..., Any]] = field(default_factory=set)
     _input: list[Any] = field(default_factory=list)
 
     # --- what a user says
 
     def runs(self, *what: Declared) -> None:
         """Run these agents' own functions (do, undo and probe), against fake services, in place of simulated
-        ones. Raises PlanError for what is no agent and no action."""
+        ones. A function that reaches no fake service ends the rehearsal. Raises PlanError for what is no
+        agent and no action."""
         for action in _actions(what):
             self._own[action.agent.name, action.name] = action
+
+    def calls_nobody(self, *functions: Callable[..., Any]) -> None:
+        """These own functions, actions or undos, call no service by design, as a pure computation does. Of an
+        action it is said for its undo as well."""
+        self._alone.update(functions)
 
     def service(
         self,
@@ -108,6 +116,13 @@ class Rehearsal:
     def own(self) -> dict[tuple[str, str], Action]:
         """Actions to be played as they are, by agent and action."""
         return self._own
+
+    def must_call(self, step: StepPlan, kind: Kind) -> bool:
+        """Whether the step's do or undo is run, and is to reach a fake service."""
+        action = self._own.get((step.agent, step.action))
+        if action is None or action.do.fn in self._alone:
+            return False
+        return kind is Kind.DO or (action.undo is not None and action.undo.fn not in self._alone)
 
     def step(self, declared: StepPlan) -> StepPlan:
         """A step, with its service as it really is."""

@@ -14,7 +14,7 @@ from makegood.testing.virtual import EPOCH
 
 HASTE = 0.05
 """Seconds that a word may be on its way to the record while the service acts."""
-NETWORK = ("TimeoutError", "ConnectionResetError")
+NETWORK = ("TimeoutError", "ReadTimeout", "ConnectionResetError")
 """How errors begin that a network raises."""
 
 

@@ -57,12 +57,12 @@ class RehearsedWorld(World):
 
     def kill(self, process: Process) -> None:
         super().kill(process)
-        self._dark_until, self._down = max(self._dark_until, self.seconds + self._down), 0.0
+        self.dark_until, self._down = max(self.dark_until, self.seconds + self._down), 0.0
 
     async def _settle(self) -> None:
         until = self.seconds + settles_within(self.scenario.compiled)
         while self.seconds < until and not self._hopeless():
-            dark = max(0.0, self._dark_until - self.seconds)
+            dark = max(0.0, self.dark_until - self.seconds)
             until += dark
             await sleep(dark + 0.5)
             if self.watch.at_rest():
