@@ -114,3 +114,22 @@ class StillRunning(CallOutcome):
 
 class CannotTell(CallOutcome):
     """Raised by a probe: the service cannot say whether the effect exists."""
+
+
+TEXT_MAX = 10_000
+"""Characters of what an exception says that are kept."""
+
+
+def plain(text: str) -> str:
+    """Text that any store can hold: no lone surrogates, and no more than TEXT_MAX characters."""
+    return text[:TEXT_MAX].encode("utf-8", "backslashreplace").decode()
+
+
+def in_words(error: BaseException) -> str:
+    """What kind of exception this is, and what it says of itself: one of the user's may not be able to."""
+    name = type(error).__name__
+    try:
+        said = plain(str(error))
+    except BaseException:  # not even SystemExit is meant for us
+        return name
+    return f"{name}: {said}" if said else name

@@ -207,6 +207,23 @@ async def leaves() -> list[Held]:
     raise SystemExit(4)
 
 
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nor can it say so")
+
+
+async def is_speechless() -> list[Held]:
+    raise Speechless
+
+
+def is_speechless_in_a_thread() -> list[Held]:
+    raise Speechless
+
+
+async def is_no_text() -> list[Held]:
+    raise ValueError("\ud800")
+
+
 async def nothing() -> Any: ...
 
 
@@ -226,6 +243,9 @@ async def wrong_form() -> Any:
         (blocks, "it was not through within 0.2 s"),
         (exits, "SystemExit: 3"),
         (leaves, "SystemExit: 4"),
+        (is_speechless, ": Speechless"),
+        (is_speechless_in_a_thread, ": RuntimeError: Speechless"),
+        (is_no_text, "ValueError: \\ud800"),
         (nothing, "TypeError: 'NoneType' object is not iterable"),
         (texts, "it listed 'a-reserve', which is no Held"),
         (wrong_form, "give the key that the service kept"),

@@ -290,7 +290,10 @@ CONSISTENTLY = rewritten("accepted", b"a gift", b"a loan")
 
 def sealed(place: Place) -> Path:
     seal = place.folder / "seal.jsonl"
-    assert place.run("--seal", "seal.jsonl").code == 0
+    said = place.run("--seal", "seal.jsonl")
+    assert said.code == 0
+    assert f"sealed in seal.jsonl: the histories of {len(ENDS)} tasks; keep it where" in said.err
+    assert "check later: makegood audit --against seal.jsonl" in said.err
     return seal
 
 
@@ -330,11 +333,13 @@ def test_a_history_that_went_on_still_has_its_seal(place: Place) -> None:
     assert len(seal.read_bytes().splitlines()) == len(ENDS)
     Shell(place.folder).ok("cancel", "new")
     assert place.audit(against=seal).clean
+    assert place.run("--against", "seal.jsonl").err == "all that seal.jsonl sealed is still there\n"
 
 
 def test_what_does_not_hold_together_is_not_sealed(place: Place) -> None:
     a_row_removed(place)
-    place.run("--seal", "seal.jsonl")
+    said = place.run("--seal", "seal.jsonl")
+    assert f"the histories of {len(ENDS) - 1} tasks, not of 1 that do not hold; keep" in said.err
     lines = (place.folder / "seal.jsonl").read_text().splitlines()
     assert {json.loads(line)["taskId"] for line in lines} == set(ENDS) - {"completed"}
 

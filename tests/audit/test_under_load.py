@@ -73,7 +73,7 @@ def test_a_commit_between_two_reads_is_no_row_that_was_added(place: Place, named
     async def run() -> None:
         store = Interrupted(place.folder / "makegood.db")
         async with Makegood(place.url) as other:
-            store.others = other._desk
+            store.others = other._engine.desk
             await store.open()
             before = len(await SqliteStore.history(store, "new"))
             report = await Audit(store).run(named)

@@ -1,7 +1,8 @@
 """Tasks as a store would hold them, made of what other tests' worlds remember."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from makegood.core import machine
 from makegood.core.events import Row, encode_row

@@ -17,6 +17,7 @@ class Mutant(NamedTuple):
 
 
 DOUBT, LANES, EVIDENCE, ACTS = (f"test_{name}:test_" for name in ("doubt", "lanes", "evidence", "acts"))
+CORRECTING, RESTORING = "test_correcting:test_", "test_restoring:test_"
 KEYS, RETRY, DUE = (f"test_{name}:test_" for name in ("keys", "retry", "due"))
 
 MUTANTS = (
@@ -156,8 +157,8 @@ MUTANTS = (
     Mutant(
         "the first undo does not wait for forward calls",
         "lanes.py",
-        "if any(draft.marks[step] in FORWARD_OPEN for step in draft.head.open):",
-        "if False:",
+        "    if _forward_open(draft):",
+        "    if False:",
         LANES + "the_first_undo_waits_for_every_forward_call",
     ),
     Mutant(
@@ -232,8 +233,8 @@ MUTANTS = (
     ),
     Mutant(
         "a person is believed while the call may still land",
-        "acts.py",
-        "    if opened.due > 0 or opened.late > draft.now:",
+        "resolving.py",
+        "    if flies or opened.late > draft.now:",
         "    if opened.late > draft.now:",
         ACTS + "absent_is_not_believed_while_the_call_may_be_on_its_way",
     ),
@@ -260,9 +261,9 @@ MUTANTS = (
     ),
     Mutant(
         "a person is believed while a call cut off late may land",
-        "acts.py",
-        "    if opened.due > 0 or opened.late > draft.now:",
-        "    if opened.due > 0:",
+        "resolving.py",
+        "    if flies or opened.late > draft.now:",
+        "    if flies:",
         EVIDENCE + "a_person_s_absent_waits_for_a_call_that_was_cut_off_late",
     ),
     Mutant(
@@ -278,6 +279,55 @@ MUTANTS = (
         "        if opened.fate != Phase.UNKNOWN or self.step(step).probe:",
         "        if True:",
         ACTS + "the_key_that_a_repeated_blind_undo_finds_its_effect_by_can_be_forgotten_before_it_is_made",
+    ),
+    Mutant(
+        "an undo that was sent and failed is a person's",
+        "resolving.py",
+        "not (opened.first_at or opened.landing or opened.doubt)",
+        "not (opened.landing or opened.doubt)",
+        CORRECTING + "an_undo_about_to_be_called_or_called_before_is_no_persons",
+    ),
+    Mutant(
+        "a result is corrected though a call was made of it",
+        "resolving.py",
+        "    return phase in ABOUT_TO_DO and not opened.first_at",
+        "    return phase in ABOUT_TO_DO",
+        CORRECTING + "a_result_that_a_call_was_made_of_stays",
+    ),
+    Mutant(
+        "what never began in a backup was never called",
+        "restoring.py",
+        "head.beyond = draft.now, draft.forward",
+        "head.beyond = draft.now, False",
+        RESTORING + "what_the_backup_does_not_know_is_undone_as_far_as_the_task_may_have_come",
+    ),
+    Mutant(
+        "what may have been done since a backup is skipped",
+        "acts.py",
+        "if phase == Phase.IDLE and draft.head.beyond and not step.reads:",
+        "if False:",
+        RESTORING + "nobody_skips_what_may_have_been_done",
+    ),
+    Mutant(
+        "what was left is undone out of its turn",
+        "acts.py",
+        "if phase == Phase.LEFT and not lanes.its_turn(draft, step):",
+        "if False:",
+        RESTORING + "what_was_left_is_not_undone_before_what_came_after_it",
+    ),
+    Mutant(
+        "a call cut off late is only filed where it is the latest",
+        "reports.py",
+        "            evidence.filed(draft, event)  # held lost",
+        "            draft.facts.append(EvidenceFiled(event.step, event.attempt))  # held lost",
+        EVIDENCE + "the_latest_call_too_may_be_cut_off_later_than_it_was_waited_for",
+    ),
+    Mutant(
+        "a blind undo that was handed back forgets the life of its key",
+        "reports.py",
+        "opened.key_until if blind else 0",
+        "0",
+        CORRECTING + "a_blind_undo_handed_back_keeps_the_key_of_what_it_undoes",
     ),
     Mutant(
         "backoff without a cap",

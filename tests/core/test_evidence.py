@@ -20,6 +20,7 @@ from makegood.core.events import (
     Verdict,
 )
 from makegood.core.record import Kind, Phase, TaskState
+from makegood.core.reports import LEASE
 from makegood.errors import ActRefused
 from makegood.testing.shorthand import (
     BARE,
@@ -33,7 +34,7 @@ from makegood.testing.shorthand import (
     series,
     step,
 )
-from tests.core.plans import SETTLE
+from tests.core.plans import LIFE, SETTLE
 from tests.core.scripts import Bench, undone_in_doubt
 
 CANCEL = CancelAsked("ann")
@@ -624,3 +625,24 @@ def test_a_tombstone_of_one_round_does_not_cover_a_call_of_another() -> None:
         assert bench.done("a").phase("a") is Phase.UNDONE_BLIND
         bench.late("a", 1, reply)
         assert (bench.phase("a"), bench.state) == (Phase.CHECK_PLANNED, TaskState.COMPENSATING)
+
+
+def test_the_latest_call_too_may_be_cut_off_later_than_it_was_waited_for() -> None:
+    for given in (BARE, PROBED):
+        bench = Bench(step("a", given)).call("a").wait(LEASE)
+        bench.look()
+        assert bench.phase("a") in (Phase.WAIT_OUT, Phase.DOUBT)
+        landing = bench.opened("a").landing
+        bench.wait(LIFE).late("a", 1, Reply.UNKNOWN)
+        assert bench.opened("a").landing == bench.opened("a").due == bench.now + SETTLE > landing
+
+
+def test_a_late_unknown_of_the_latest_round_is_of_its_own_key() -> None:
+    bench = Bench(step("a", KEYED)).ends("a", Reply.REFUSED)
+    assert bench.state is TaskState.COMPENSATED
+    bench = Bench(series(step("p", KEYED, PIVOT), step("a", KEYED))).done("p").ends("a", Reply.REFUSED)
+    bench.tell(RetryAsked(1, "ann"))
+    bench.call("a").wait(LEASE).look()
+    assert bench.phase("a") is Phase.PLANNED
+    bench.tell(Reported(1, bench.opened("a").attempt, Kind.DO, Reply.UNKNOWN))
+    assert not bench.opened("a").unkeyed

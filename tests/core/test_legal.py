@@ -22,12 +22,31 @@ from makegood.core.record import (
     TaskState,
 )
 from makegood.testing.shorthand import KEYED, step
-from tests.core import scripts, test_acts, test_doubt, test_due, test_evidence, test_lanes, test_retry
+from tests.core import (
+    scripts,
+    test_acts,
+    test_correcting,
+    test_doubt,
+    test_due,
+    test_evidence,
+    test_lanes,
+    test_restoring,
+    test_retry,
+)
 from tests.core.plans import plan_of
 from tests.core.test_walks import walk
 
 PLAN = plan_of(step("a", KEYED))
-SCRIPTED = (test_acts, test_doubt, test_due, test_evidence, test_lanes, test_retry)
+SCRIPTED = (
+    test_acts,
+    test_correcting,
+    test_doubt,
+    test_due,
+    test_evidence,
+    test_lanes,
+    test_restoring,
+    test_retry,
+)
 WALKED = 500
 
 

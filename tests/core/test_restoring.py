@@ -13,10 +13,14 @@ from makegood.core.events import (
     Reported,
     ResolveAsked,
     Restored,
+    RetryAsked,
+    SkipAsked,
     Verdict,
 )
 from makegood.core.record import Kind, Phase, TaskState
-from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PROBED, READS, TOMB, series, step
+from makegood.core.values import Values
+from makegood.errors import ActRefused
+from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PIVOT, PROBED, READS, TOMB, series, step
 from tests.core.plans import LIFE
 from tests.core.scripts import Bench
 
@@ -135,3 +139,87 @@ def test_a_wait_out_begins_anew() -> None:
     bench = two(PROBED).ends("a", Reply.UNKNOWN)
     bench.wait((bench.due or 0) - 1).tell(RESTORED)
     assert bench.due == LIFE
+
+
+# --- the task turns, and nobody knows how far it had come
+
+
+def turned(*steps: dict[str, Any]) -> Bench:
+    """The backup knows of nothing but the first step's call; the task is cancelled after it was put back."""
+    bench = Bench(series(*steps)).call("a")
+    bench.tell(RESTORED)
+    bench.tell(CancelAsked("ann"))
+    return waited(bench)
+
+
+def waited(bench: Bench) -> Bench:
+    """Whatever is waited out is waited out."""
+    while bench.due is not None and (bench.due > 0 or bench.wants_look()):
+        bench.wait_out()
+    return bench
+
+
+def phases(bench: Bench) -> str:
+    return " ".join(Phase(mark).name for mark in bench.head.marks)
+
+
+def test_what_the_backup_does_not_know_is_undone_as_far_as_the_task_may_have_come() -> None:
+    bench = turned(step("a", TOMB), step("b", TOMB), step("c", PROBED), step("d", KEYED))
+    assert phases(bench) == "UNKNOWN UNKNOWN PROBE_PLANNED IDLE"
+    bench.probed("c", Answer.ABSENT)
+    assert phases(bench) == "UNKNOWN UNDO_PLANNED ABSENT IDLE"
+    assert bench.done("b").done("a").state is TaskState.COMPENSATED
+
+
+def test_what_is_found_to_be_there_leads_on_to_what_comes_after_it() -> None:
+    bench = turned(step("a", PROBED), step("b", READS), step("c", PROBED))
+    assert phases(bench) == "PROBE_PLANNED IDLE IDLE"
+    waited(bench.probed("a", Answer.THERE))
+    assert phases(bench) == "DONE IDLE PROBE_PLANNED"
+    waited(bench.probed("c", Answer.THERE))
+    for name in "ca":  # each may have been undone since the backup: it is asked for first
+        waited(bench.probed(name, Answer.THERE)).done(name)
+        waited(bench)
+    assert phases(bench) == "UNDONE IDLE UNDONE"
+
+
+@pytest.mark.parametrize("then", [step("b", KEYED, args={"x": {"$ref": "a"}}), step("b", KEYED, PIVOT)])
+def test_a_person_is_asked_about_what_no_call_can_be_made_of_and_about_a_pivot(then: dict[str, Any]) -> None:
+    bench = turned(step("a", TOMB), then)
+    assert (phases(bench), bench.state) == ("UNKNOWN DOUBT", TaskState.FAILED)
+    bench.tell(ResolveAsked(1, Verdict.ABSENT, "ann"))
+    bench.look()
+    assert bench.done("a").state is TaskState.COMPENSATED
+
+
+def test_what_a_task_on_its_way_back_never_began_was_never_called() -> None:
+    bench = Bench(series(step("a", KEYED), step("b", KEYED), step("c", KEYED))).done("a")
+    bench.ends("b", Reply.REFUSED)
+    bench.tell(RESTORED)
+    assert not bench.head.beyond
+    bench.wait(60_000).look()
+    assert bench.done("a").state is TaskState.COMPENSATED
+    assert phases(bench) == "UNDONE REFUSED IDLE"
+
+
+def test_nobody_skips_what_may_have_been_done() -> None:
+    bench = Bench(series(step("a", KEYED), step("b", KEYED), step("c", READS))).call("a")
+    bench.tell(RESTORED)
+    with pytest.raises(ActRefused, match="may have been done since the backup that was put back"):
+        bench.tell(SkipAsked(1, "ann"))
+    assert bench.tell(SkipAsked(2, "ann")) == [True]
+
+
+def test_what_was_left_is_not_undone_before_what_came_after_it() -> None:
+    bench = turned(step("a", BARE), step("b", TOMB))
+    bench.tell(ResolveAsked(0, Verdict.LEFT, "ann"))
+    assert phases(waited(bench)) == "LEFT UNDO_PLANNED"
+    with pytest.raises(ActRefused, match="step a: what was done after it is to be undone first"):
+        bench.tell(RetryAsked(0, "ann"))
+    assert bench.done("b").state is TaskState.FAILED
+    bench.tell(ResolveAsked(0, Verdict.KEPT, "ann"))
+    assert bench.head.state is TaskState.COMPENSATED
+
+
+def test_the_key_of_a_do_that_is_not_on_record_was_its_first() -> None:
+    assert Values().do_key("t", two(KEYED).plan.steps[1]) == "t-b"

@@ -225,6 +225,9 @@ LIVES = {
     "evidence against a compensated task is only filed": "a call must outlive its bound there",
     "a doubled report answers for the next round of an undo": "too rare: not in 300 seeds",
     "a person is believed while the call may still land": "what they saw has moved by then (decision 14)",
+    "an undo that was sent and failed is a person's": "honest people say what is there",
+    "a result is corrected though a call was made of it": "honest people give what is there",
+    "a blind undo that was handed back forgets the life of its key": "it must be handed back just there",
     "a deadline heard in vain is heard for ever": "it costs rows, and no promise",
     "jitter takes away": "the Supervisor draws no negative jitter",
 }

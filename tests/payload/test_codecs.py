@@ -189,7 +189,7 @@ class Odd:
 def test_a_codec_that_fails_says_so_and_nothing_is_stored() -> None:
     for codec, why in (
         (Odd(b"other"), "^input: codec 'odd' cannot read back what it has written"),
-        (Odd(), "^input: codec 'odd' failed: RuntimeError no key"),
+        (Odd(), "^input: codec 'odd' failed: RuntimeError: no key"),
     ):
         with pytest.raises(PayloadError, match=why):
             Envelope(codec).close(b'"fail"' if codec._decoded is None else b"1", "input")

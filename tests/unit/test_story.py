@@ -14,8 +14,10 @@ from makegood.core.events import (
     Reply,
     Reported,
     ResolveAsked,
+    Restored,
     ResumeAsked,
     RetryAsked,
+    Row,
     SkipAsked,
     Verdict,
 )
@@ -82,6 +84,39 @@ def test_what_a_supervisor_finds_is_told_under_its_name() -> None:
     assert "supervisor: hotel: left alone until no call can still reach the service, for 34 s" in told
     assert "hotel-agent: probe of hotel: the service cannot tell: 504" in told
     assert 'hotel-agent: probe of hotel: it is there "H-1"' in told
+
+
+def test_a_wait_out_that_grows_longer_is_told_with_its_new_length() -> None:
+    walk = Walk({"series": [step("hotel", PROBED)]})
+    walk.call("hotel")
+    walk.wait(6)
+    walk.inspect()
+    walk.wait(20)
+    walk.commit(Restored("ann", "the disk died"))
+    assert walk.story()[-2:] == [
+        "ann: a backup was put back; what had been done since is not on record: the disk died",
+        "ann: hotel: waited out for longer: a call may still arrive for 40 s from here",
+    ]
+
+
+def test_what_waits_for_a_person_may_also_grow_longer() -> None:
+    walk = Walk({"series": [step("car")]})
+    walk.call("car")
+    walk.report("car", Reply.TRANSIENT, error="503")
+    walk.inspect()
+    walk.wait(1)
+    walk.call("car")
+    walk.report("car", Reply.UNKNOWN)
+    walk.inspect()
+    walk.wait(39)
+    walk.commit(Reported(0, 1, Kind.DO, Reply.UNKNOWN, error="cut off"))
+    assert walk.story()[-2:] == [
+        "car-agent: car: that came too late to be accepted: filed as evidence",
+        "car-agent: car: waited out for longer: a call may still arrive for 10 s from here",
+    ]
+    walk.wait(1)
+    walk.rows.append((len(walk.rows) + 1, Row(walk.now, "p1", [Claimed(0, 9, "p1")])))  # which cannot be
+    assert walk.story()[-1] == "car-agent: car: called again, try 3"
 
 
 def test_people_are_named_with_their_reason() -> None:

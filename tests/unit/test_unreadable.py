@@ -7,10 +7,13 @@ from typing import Any
 
 import msgspec
 
-from makegood import Agent, plan, step
+from makegood import Agent, Unknown, plan, step
+from makegood.client.connection import Connection
+from makegood.client.task import Task
 from makegood.core.events import HandedBack, TaskSubmitted, decode_row
 from makegood.core.plan import Millis
 from makegood.core.record import TaskState
+from makegood.payload import Envelope
 from makegood.runtime.engine import Engine
 from makegood.store.memory import MemoryFile, MemoryStore
 from makegood.testing.virtual import VirtualClock, run, virtual_loop
@@ -62,3 +65,84 @@ def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed() -> None:
     assert [round(wait) for wait in waits[:8]] == [15, 15, 30, 60, 120, 240, 480, 600]
     assert all(600 <= wait < 602 for wait in waits[8:])
     assert took <= 602
+
+
+class Booking(msgspec.Struct):
+    hotel: str
+
+
+rooms = Agent("rooms")
+
+
+async def cancel_room(booking: Booking | None) -> None:
+    assert booking == Booking("Lutetia")
+
+
+@rooms.action(undo=cancel_room)
+async def reserve_room(city: str) -> Booking:
+    raise Unknown(f"no answer of {city}")
+
+
+@rooms.action(name="confirm", undo=None)
+async def confirm(booking: Booking) -> str:
+    return f"{booking.hotel} is confirmed"
+
+
+@plan
+def stays(city: str) -> str:
+    booking = step(reserve_room, city)
+    return step(confirm, booking)
+
+
+async def parked_stay(engine: Engine) -> Task[Any]:
+    """A task whose reservation is in doubt; the person who looks gives a result that no agent can read."""
+    await engine.start()
+    await engine.store.save_plan(stays.version, stays.name, stays.document.canonical())
+    await engine.desk.submit(stays.plan, "t", TaskSubmitted(msgspec.Raw(b'"Paris"')))
+    connection = Connection(engine.desk, Envelope())
+    connection.is_open = True
+    task: Task[Any] = Task(connection, "t", Any)
+    assert await task.wait(600) == "Failed"
+    await task.resolve("reserve_room", "done", b'"Lutetia"', by="ann")
+    await sleep(100)
+    return task
+
+
+CORRECT = "makegood resolve t reserve_room done --result JSON"
+
+
+def test_a_result_of_the_wrong_form_is_corrected_and_the_task_goes_on() -> None:
+    async def main() -> tuple[str, str, str]:
+        engine = engine_with(MemoryFile(), rooms)
+        task = await parked_stay(engine)
+        waits = await task.why()
+        said = await task.resolve("reserve_room", "done", b'{"hotel": "Lutetia"}', by="ann")
+        output = await task.result(1)
+        await engine.stop()
+        return waits, said, output
+
+    waits, said, output = run(main())
+    assert "Expected `object`, got `str`" in waits
+    assert CORRECT in waits
+    assert (said, output) == ("resolved reserve_room as done", "Lutetia is confirmed")
+
+
+def test_an_undo_that_cannot_read_the_result_waits_for_a_better_one_or_a_person() -> None:
+    async def main(*act: Any) -> tuple[str, str]:
+        engine = engine_with(MemoryFile(), rooms)
+        task = await parked_stay(engine)
+        await task.cancel(by="ann")
+        await sleep(100)
+        waits = await task.why()
+        await task.resolve("reserve_room", *act, by="ann")
+        ended = await task.wait(1)
+        await engine.stop()
+        return waits, ended
+
+    for act in (("done", b'{"hotel": "Lutetia"}'), ("undone",), ("kept",)):
+        waits, ended = run(main(*act))
+        assert CORRECT in waits
+        assert "makegood resolve t reserve_room undone" in waits
+        assert ended == "Compensated"
+
+

@@ -15,6 +15,7 @@ from makegood.core.events import (
     Reply,
     Reported,
     ResolveAsked,
+    ResumeAsked,
     SkipAsked,
     Verdict,
 )
@@ -66,6 +67,44 @@ def test_lease_of_a_thread_that_cannot_be_stopped() -> None:
     assert "past its timeout, and cannot be stopped." in walk.why()
 
 
+def test_nobody_is_asked_for_what_was_just_said() -> None:
+    walk = Walk({"parallel": [step("car"), step("bus")]})
+    walk.call("car", "bus")
+    for name in ("car", "bus"):
+        walk.report(name, Reply.UNKNOWN, error="silent")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    walk.commit(ResolveAsked(0, Verdict.ABSENT, "ann", "asked them"))
+    assert "  waits for  a person (bus)" in lines(walk)
+    assert "car: it did not happen: a supervisor goes on from there." in lines(walk)
+    walk.inspect()
+    assert "  waits for  a person (bus)" in lines(walk)
+    assert "  next       a person says whether bus happened" in lines(walk)
+    walk.commit(ResolveAsked(1, Verdict.ABSENT, "ann", "asked them"))
+    assert "  next       it did not happen: a supervisor goes on from there" in lines(walk)
+
+
+def test_parked_and_paused() -> None:
+    walk = Walk({"series": [step("car")]})
+    walk.call("car")
+    walk.report("car", Reply.UNKNOWN, error="silent")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    walk.commit(PauseAsked("ann", "storm"))
+    both = "a person says whether car happened; it is paused as well, and must be resumed"
+    assert f"  next       {both}" in lines(walk)
+    assert "Paused by ann at 2026-07-05T10:01:00.000Z: storm." in lines(walk)
+    resume = "  makegood resume trip-9f3a              lift its pause; it goes on once nothing else blocks it"
+    assert resume in lines(walk)
+    assert walk.record()["waiting"]["next"] == both
+    assert walk.record()["acts"] == ["resolve car done|absent", "resume", "cancel"]
+    walk.commit(ResumeAsked("ann"))
+    assert "resume" not in walk.why()
+    assert walk.record()["acts"] == ["resolve car done|absent", "cancel"]
+
+
 def test_scheduler() -> None:
     walk = Walk()
     assert waits_for(walk) == "scheduler"
@@ -98,10 +137,12 @@ def test_agent_that_handed_the_call_back() -> None:
     assert lines(walk)[5:] == [
         "flight: flight-agent handed reserve_flight back unsent: input.to: Expected `int`, got `str`. No "
         "retry is counted; it is offered again at 2026-07-05T10:00:05.000Z. Deploy a flight-agent that can "
-        "read it, or undo the task.",
+        "read it, or choose from what is said below.",
         "",
         'What you can do (with --why "..." the history keeps your reason)',
-        "  makegood cancel trip-9f3a  undo what was done",
+        "  makegood retry trip-9f3a flight  try it again now, counting from the start",
+        "  makegood skip trip-9f3a flight   go on as if it were done by hand",
+        "  makegood cancel trip-9f3a        undo what was done",
     ]
     walk.wait(5)
     assert waits_for(walk) == "scheduler"

@@ -10,10 +10,8 @@ from makegood.agents.libraries import verdict_of
 from makegood.agents.statuses import of_status
 from makegood.core.events import Reply
 from makegood.core.plan import Millis, millis
-from makegood.errors import CallOutcome, Refused, Transient, Unknown
+from makegood.errors import CallOutcome, Refused, Transient, Unknown, in_words
 
-TEXT_MAX = 10_000
-"""Characters of an error that are kept."""
 SECONDS_MAX = 1e9
 
 
@@ -70,20 +68,9 @@ def _said(error: CallOutcome) -> Meaning:
             return Meaning(Reply.UNKNOWN, _text(error))
 
 
-def plain(text: str) -> str:
-    """Text that any store can hold: no lone surrogates, and no more than TEXT_MAX characters."""
-    return text[:TEXT_MAX].encode("utf-8", "backslashreplace").decode()
-
-
 def _text(error: BaseException) -> str:
-    name = type(error).__name__
-    try:
-        text = plain(str(error))
-    except BaseException:  # the user's own, which cannot say what it is; not even SystemExit is meant for us
-        return name
-    if isinstance(error, CallOutcome):
-        return text or name
-    return f"{name}: {text}" if text else name
+    said = in_words(error)
+    return said.removeprefix(f"{type(error).__name__}: ") if isinstance(error, CallOutcome) else said
 
 
 def _floor(wait: object) -> Millis:

@@ -11,7 +11,6 @@ from typing import Any
 
 from makegood.agenda import every
 from makegood.agents.call import Call, enter
-from makegood.agents.classify import plain
 from makegood.agents.work import UNSENT_WAIT, Work
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
@@ -21,7 +20,7 @@ from makegood.core.plan import StepPlan
 from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
-from makegood.errors import CallOutcome, PayloadError
+from makegood.errors import CallOutcome, PayloadError, plain
 from makegood.payload import Envelope
 from makegood.rooms import Entry
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from makegood.agents.call import Call
-from makegood.agents.classify import meaning_of, plain
+from makegood.agents.classify import meaning_of
 from makegood.authoring.action import Action, Function
 from makegood.authoring.probing import There, probe_answer
 from makegood.core.events import NULL, Answer, Claimed, Event, HandedBack, Probed, Reply, Reported
@@ -14,7 +14,7 @@ from makegood.core.plan import Millis, StepPlan
 from makegood.core.record import ERROR_KEPT, Kind
 from makegood.core.secrets import secrets_in, texts_of, without
 from makegood.core.values import Values
-from makegood.errors import PayloadError, StillRunning
+from makegood.errors import PayloadError, StillRunning, plain
 from makegood.payload import Envelope, MissingPath, UnknownField, resolve
 from makegood.rooms import Entry
 
@@ -94,7 +94,7 @@ class Work:
 
     def call(self, values: Values, left: Callable[[], float]) -> Call:
         """What `call()` will tell the user's function."""
-        do_key = values.do_keys.get(self.step.index, self.key)
+        do_key = values.do_key(self.entry.task_id, self.step)
         return Call(
             task_id=self.entry.task_id,
             step=self.step.name,
@@ -193,7 +193,9 @@ class Work:
 
     def no_input(self, error: PayloadError, now: Millis) -> Event:
         """The input cannot be made: the record lacks a part of it, or this agent cannot read it."""
-        if isinstance(error, MissingPath) and self.kind is Kind.DO:
+        if isinstance(error, MissingPath) and self.kind is Kind.PROBE:
+            return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=self._kept(str(error)))
+        if isinstance(error, MissingPath):
             return self._report(Reply.UNRESOLVED, str(error))
         under_way = now - self.entry.head.open[self.step.index].started_at
         wait = max(UNREADABLE_FIRST, min(under_way, UNREADABLE_CAP))

@@ -5,24 +5,25 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
 from makegood.authoring.listing import Held
+from makegood.errors import in_words
 
 LISTING_TIMEOUT = 60.0
 """Seconds that a listing function is given."""
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """What one listing function told of its actions; or why it told nothing."""
 
     name: str
     actions: Sequence[Action]
-    held: Sequence[Held] = field(default_factory=list)
+    held: Sequence[Held] = ()
     trouble: str = ""
 
 
@@ -46,7 +47,7 @@ async def _listing(actions: Sequence[Action], timeout: float) -> Listing:
         async with limit:
             return Listing(name, actions, _checked(await _told(function)))
     except (Exception, SystemExit) as error:  # the user's code may raise anything; it harms nothing else
-        said = f"it was not through within {timeout:g} s" if limit.expired() else _said(error)
+        said = f"it was not through within {timeout:g} s" if limit.expired() else in_words(error)
         return Listing(name, actions, trouble=said)
 
 
@@ -83,7 +84,7 @@ async def _in_thread(work: Callable[[], list[Any]]) -> list[Any]:
         try:
             items = work()
         except BaseException as error:  # whatever it is, nobody else would hear of it
-            trouble = _said(error)
+            trouble = in_words(error)
         with suppress(RuntimeError):  # the loop is over, and nobody waits any more
             loop.call_soon_threadsafe(tell, items, trouble)
 
@@ -92,7 +93,3 @@ async def _in_thread(work: Callable[[], list[Any]]) -> list[Any]:
     if trouble:
         raise RuntimeError(trouble)
     return items
-
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

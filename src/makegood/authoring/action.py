@@ -3,10 +3,11 @@
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, get_args, get_origin
+
+import msgspec
 
 from makegood.authoring.hints import admits, admits_none, hints_of, is_open, members, shown
 from makegood.authoring.listing import Held
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from makegood.authoring.agent import Agent
 
 
-@dataclass(frozen=True, eq=False)
-class Function:
+class Function(msgspec.Struct, frozen=True, eq=False, dict=True):
     """A user's function. `takes`: the names of the action's parameters that it is given, by keyword.
 
     An undo is given the result first, by position, which is not in `takes`.
@@ -57,8 +57,7 @@ class Function:
         return self.hints.get(name, Any)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Action:
+class Action(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     """One kind of call to one service. `node`: what every step of it pins, but for its name and arguments.
 
     `lists` tells what the service holds of it and of the other actions that name the same function.

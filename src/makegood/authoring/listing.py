@@ -1,12 +1,11 @@
 """What a listing function yields: an effect that a service holds, named so that the audit finds its task."""
 
-from dataclasses import dataclass
+import msgspec
 
 from makegood.errors import PayloadError
 
 
-@dataclass(frozen=True, kw_only=True)
-class Held:
+class Held(msgspec.Struct, frozen=True, kw_only=True):
     """One effect that a service holds now, named by `key`, the idempotency key that the service kept with it,
     or by `task_id` and `step` (which may be left out where it can be only one step of the task).
 

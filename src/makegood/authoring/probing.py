@@ -1,14 +1,14 @@
 """What a probe says: the effect is there, with its result, or it is not."""
 
 import enum
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
+
+import msgspec
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True)
-class There(Generic[T_co]):
+class There(msgspec.Struct, Generic[T_co], frozen=True):
     """The effect is there, and this is its result; needed where the result itself may be None."""
 
     value: T_co

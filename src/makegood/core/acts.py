@@ -3,7 +3,7 @@
 An act that would break a promise raises ActRefused before anything of the draft has changed.
 """
 
-from makegood.core import doubt, lanes
+from makegood.core import doubt, lanes, resolving
 from makegood.core.draft import Draft
 from makegood.core.events import (
     CancelAsked,
@@ -12,9 +12,7 @@ from makegood.core.events import (
     ResumeAsked,
     RetryAsked,
     SkipAsked,
-    Verdict,
 )
-from makegood.core.plan import Millis
 from makegood.core.record import (
     CERTAINLY_NOT,
     ENDED,
@@ -25,11 +23,9 @@ from makegood.core.record import (
     Phase,
     TaskState,
 )
-from makegood.core.settling import done, undone
-from makegood.core.words import STANDING, moment
+from makegood.core.resolving import STUCK, at_once, require_result, still_flying
+from makegood.core.words import STANDING
 from makegood.errors import ActRefused
-
-STUCK = (Phase.UNDO_STUCK, Phase.LEFT)
 
 
 def cancel(draft: Draft, event: CancelAsked) -> bool:
@@ -95,10 +91,12 @@ def skip(draft: Draft, event: SkipAsked) -> bool:
     if step.pivot:
         raise ActRefused(f"{where}: it is the pivot; resolve it instead, with evidence")
     opened = draft.head.open.get(event.step)
-    uncalled = phase in (Phase.PLANNED, Phase.OFFERED) and opened is not None and not opened.doubt
-    if not (phase == Phase.IDLE or uncalled or phase in CERTAINLY_NOT):
+    unharmed = phase in (Phase.PLANNED, Phase.OFFERED) and opened is not None and not opened.doubt
+    if phase == Phase.IDLE and draft.head.beyond and not step.reads:
+        raise ActRefused(f"{where} may have been done since the backup that was put back; wait for its turn")
+    if not (phase == Phase.IDLE or unharmed or phase in CERTAINLY_NOT):
         raise ActRefused(f"{where} {STANDING[phase]}: only what certainly had no effect may be skipped")
-    _require_result(draft, event)
+    require_result(draft, event)
     draft.move(event.step, Phase.SKIPPED)
     _move_on(draft)
     return True
@@ -107,18 +105,10 @@ def skip(draft: Draft, event: SkipAsked) -> bool:
 def resolve(draft: Draft, event: ResolveAsked) -> bool:
     """Settle what only a person can: what happened at the service, with evidence."""
     _refuse_ended(draft, "resolved")
-    step, phase = draft.step(event.step), draft.phase(event.step)
+    step = draft.step(event.step)
     if event.seen not in (-1, draft.head.stands_since(event.step)):
         raise ActRefused(f"step {step.name} has moved on since you looked; look at the service again")
-    if phase == Phase.DOUBT:
-        _resolve_doubt(draft, event)
-    elif phase in STUCK:
-        _resolve_undo(draft, event)
-    elif draft.forward and phase in lanes.FAILED_FOR_GOOD and event.verdict is Verdict.DONE:
-        _require_result(draft, event)
-        done(draft, event.step)
-    else:
-        raise ActRefused(f"step {step.name} {STANDING[phase]}: it does not wait for a person's word")
+    resolving.settle(draft, event)
     _move_on(draft)
     return True
 
@@ -134,7 +124,9 @@ def _why_not_retried(draft: Draft, step: int) -> str:
         return ""
     if opened is not None and phase in (Phase.DOUBT, *STUCK):
         if opened.due > 0:
-            return _still_flying("last call", opened.due, draft.now)
+            return still_flying("last call", opened.due, draft.now)
+        if phase == Phase.LEFT and not lanes.its_turn(draft, step):
+            return "what was done after it is to be undone first"
         if plan.pivot and not draft.forward:
             return "it is the pivot and the task turned; resolve it instead, as kept or absent"
         if doubt.key_died(Phase.UNDO_PLANNED, opened, draft.now) and not plan.probe:
@@ -150,8 +142,7 @@ def _why_not_retried(draft: Draft, step: int) -> str:
 def _retry_step(draft: Draft, step: int) -> None:
     phase, plan, now = draft.phase(step), draft.step(step), draft.now
     if phase in PLANNED:
-        opened = draft.touch(step)
-        opened.due = opened.not_before = now
+        opened = at_once(draft, step)
     elif phase == Phase.DOUBT:
         ask = plan.probe is not None and not doubt.keyed(plan, draft.head.open[step], now)
         opened = draft.move(step, Phase.PROBE_PLANNED if ask or not draft.forward else Phase.PLANNED, now)
@@ -168,70 +159,6 @@ def _retry_step(draft: Draft, step: int) -> None:
         opened = draft.move(step, Phase.PLANNED, now)
         draft.new_round(step, Kind.DO)
     opened.retries = opened.asks = 0
-
-
-# --- resolve
-
-
-def _resolve_doubt(draft: Draft, event: ResolveAsked) -> None:
-    where = f"step {draft.step(event.step).name}"
-    if event.verdict is Verdict.DONE:
-        if draft.step(event.step).pivot and not draft.forward:
-            raise ActRefused(f"{where}: the pivot happened though the task turned; resolve it as kept")
-        _require_result(draft, event)
-        done(draft, event.step)
-        return
-    opened = draft.head.open[event.step]
-    until = max(opened.due, opened.late)
-    if opened.due > 0 or opened.late > draft.now:
-        raise ActRefused(f"{where}: {_still_flying('last call', until, draft.now)}")
-    if event.verdict is Verdict.ABSENT:
-        opened = draft.move(event.step, Phase.REPORTED, draft.now)
-        opened.news, opened.doubt = News.ABSENT, False
-    elif event.verdict is Verdict.KEPT and not draft.forward:
-        draft.move(event.step, Phase.KEPT)
-    elif event.verdict is Verdict.LEFT and not draft.forward:
-        opened = draft.move(event.step, Phase.LEFT)
-        opened.fate, opened.key, opened.first_at, opened.key_until = Phase.UNKNOWN, "", 0, 0
-    else:
-        raise ActRefused(
-            f"{where} is in doubt: resolve it as done or absent (or kept or left, while the task is undone)"
-        )
-
-
-def _resolve_undo(draft: Draft, event: ResolveAsked) -> None:
-    where = f"step {draft.step(event.step).name}"
-    until = draft.head.open[event.step].due
-    if event.verdict in (Verdict.KEPT, Verdict.LEFT) and until > 0:
-        raise ActRefused(f"{where}: {_still_flying('undo', until, draft.now)}")
-    match event.verdict:
-        case Verdict.UNDONE | Verdict.ABSENT:
-            undone(draft, event.step, draft.now)
-        case Verdict.KEPT:
-            draft.move(event.step, Phase.KEPT)
-        case Verdict.LEFT if draft.phase(event.step) == Phase.UNDO_STUCK:
-            draft.move(event.step, Phase.LEFT)
-        case _:
-            raise ActRefused(f"{where}: its undo is stuck: resolve it as undone, kept or left")
-
-
-# --- why not
-
-
-def _still_flying(call: str, until: Millis, now: Millis) -> str:
-    """Why nothing can be said yet of a call that may still reach its service, and when that is over."""
-    if until > now:
-        return f"its {call} may still be on its way until {moment(until)}; ask again then"
-    return (
-        f"its {call} may still be on its way; ask again once a supervisor has waited it out (one that has "
-        "just started waits the whole length itself)"
-    )
-
-
-def _require_result(draft: Draft, event: SkipAsked | ResolveAsked) -> None:
-    name = draft.step(event.step).name
-    if draft.forward and event.result is None and name in draft.plan.used_results:
-        raise ActRefused(f"step {name}: a later step uses its result; give its result (CLI: --result JSON)")
 
 
 # --- all

@@ -1,6 +1,5 @@
 """Keys that stand twice in one object of JSON: decoders keep the last, and say nothing of the first."""
 
-import json
 from collections import Counter
 from typing import Any
 
@@ -20,6 +19,8 @@ def doubled_key(text: bytes | str) -> str | None:
 
     The text must be JSON. Raises RecursionError where it is nested too deep to be read.
     """
+    import json  # only for documents that come as text
+
     whole = json.loads(text, object_pairs_hook=_Object, parse_int=str, parse_float=str)
     left: list[tuple[_Place, Any]] = [(None, whole)]
     while left:

@@ -74,8 +74,9 @@ def _proves_live(draft: Draft, event: Reported) -> None:
 
 def _casts_doubt(draft: Draft, event: Reported) -> Open:
     """An earlier call may have had an effect after all: no further call of an unkeyed service on a guess."""
-    another_key = draft.round(event.step, Kind.DO) > 1  # that of a new round
-    draft.touch(event.step).unkeyed |= not event.key_read or another_key
+    opened = draft.touch(event.step)
+    another_key = event.attempt != opened.attempt and draft.round(event.step, Kind.DO) > 1
+    opened.unkeyed |= not event.key_read or another_key
     opened = lanes.fear(draft, event.step)
     lanes.advance(draft)
     return opened

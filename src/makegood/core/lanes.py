@@ -201,10 +201,14 @@ def _walk(draft: Draft, part: Part, visit: Visit, order: Order) -> bool:
 def _forward(draft: Draft, step: int) -> bool:
     phase = draft.marks[step]
     if phase == Phase.IDLE:
-        draft.move(step, Phase.PLANNED, max(draft.now, draft.head.start_at))
-        if draft.head.restored_at:
-            _planned_after_restore(draft, step)
+        _plan(draft, step)
     return phase in (Phase.DONE, Phase.SKIPPED)
+
+
+def _plan(draft: Draft, step: int) -> None:
+    draft.move(step, Phase.PLANNED, max(draft.now, draft.head.start_at))
+    if draft.head.restored_at:
+        _planned_after_restore(draft, step)
 
 
 def _planned_after_restore(draft: Draft, step: int) -> None:
@@ -216,14 +220,43 @@ def _planned_after_restore(draft: Draft, step: int) -> None:
 
 
 def _backward(draft: Draft) -> None:
-    if any(draft.marks[step] in FORWARD_OPEN for step in draft.head.open):
+    if draft.head.beyond and not _forward_open(draft):
+        _walk(draft, draft.plan.body, _may_have_been, iter)
+    if _forward_open(draft):
         return  # the first undo starts when no forward call is open
+    if blocked(draft.head):
+        _park(draft)
+        return
     if not _walk(draft, draft.plan.body, _unwind, reversed):
         return
     if Phase.LEFT in draft.marks:
         draft.task(TaskState.FAILED, _standing(draft, frozenset({Phase.LEFT}), "left in effect"))
     else:
         draft.task(TaskState.COMPENSATED)
+
+
+def _forward_open(draft: Draft) -> bool:
+    return any(draft.marks[step] in FORWARD_OPEN for step in draft.head.open)
+
+
+def _may_have_been(draft: Draft, step: int) -> bool:
+    """Find out about a step that may have been called since the backup: answers whether those after it may.
+
+    What its calls are made of must be known to ask for it or to undo it; else a person is asked, as they are
+    about a pivot.
+    """
+    plan, phase = draft.step(step), draft.marks[step]
+    if plan.reads:
+        return phase not in FORWARD_OPEN  # whatever it says now, it may have been done then
+    if phase == Phase.IDLE:
+        _plan(draft, step)
+        known = all(draft.marks[n] in (Phase.DONE, Phase.SKIPPED) for n in draft.plan.reads_of(step))
+        if plan.pivot or not known:
+            draft.move(step, Phase.DOUBT, draft.head.open[step].landing)
+        elif draft.marks[step] == Phase.PLANNED:
+            give_up(draft, step)
+        phase = draft.marks[step]
+    return phase not in FORWARD_OPEN and phase not in CERTAINLY_NOT
 
 
 def _unwind(draft: Draft, step: int) -> bool:
@@ -251,6 +284,21 @@ def _undo_after_restore(draft: Draft, step: int, opened: Open) -> None:
     opened.landing = max(opened.landing, draft.head.restored_at + draft.step(step).life)
     if not doubt.keyed(draft.step(step), opened, draft.now):
         draft.move(step, Phase.UNDO_REPORTED, draft.now).news = News.UNKNOWN
+
+
+def its_turn(draft: Draft, step: int) -> bool:
+    """Whether whatever stands after a step is undone, as far as it is going to be."""
+    reached = False
+
+    def through(draft: Draft, other: int) -> bool:
+        nonlocal reached
+        reached |= other == step
+        mark = draft.marks[other]
+        waits = mark in IN_EFFECT and draft.step(other).undo is not None
+        return other != step and not waits and mark not in FORWARD_OPEN | UNDO_OPEN | ASKS_A_PERSON
+
+    _walk(draft, draft.plan.body, through, reversed)
+    return reached
 
 
 # --- parking

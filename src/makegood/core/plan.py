@@ -84,10 +84,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {step.name: step.index for step in self.steps}
 
     @cached_property
+    def readers_of(self) -> dict[str, frozenset[int]]:
+        """By its name, the numbers of the steps that refer to a step's result, or to the "input"."""
+        readers: dict[str, frozenset[int]] = {}
+        for step in self.steps:
+            for name, _ in references(step.args):
+                readers[name] = readers.get(name, frozenset()) | {step.index}
+        return readers
+
+    def reads_of(self, step: int) -> frozenset[int]:
+        """The numbers of the steps to whose results a step refers."""
+        names = {name for name, _ in references(self.steps[step].args)}
+        return frozenset(self.index_of[name] for name in names - {"input"})
+
+    @cached_property
     def used_results(self) -> frozenset[str]:
         """Names of the steps whose result another step or the output refers to."""
-        templates: list[Template] = [step.args for step in self.steps]
-        return frozenset(name for template in [*templates, self.output] for name, _ in references(template))
+        return frozenset(self.readers_of) | {name for name, _ in references(self.output)}
 
 
 def compile_plan(document: Document) -> Plan:

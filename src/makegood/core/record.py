@@ -204,7 +204,8 @@ class Head(msgspec.Struct, array_like=True):
     `deadline_heard` that the deadline passed and was acted on; `digest` is the running digest of the append
     rows, `write_id` that of the last commit; `start_at` is the moment before which nothing starts, `alerted`
     that somebody was told that the task stands parked as it does now; `restored_at` when the store was put
-    back from a backup: what had been called since nobody knows.
+    back from a backup: what had been called since nobody knows; `beyond` that it went forward then, so that
+    steps which had not begun may have been called.
     """
 
     marks: bytearray
@@ -227,6 +228,7 @@ class Head(msgspec.Struct, array_like=True):
     start_at: Millis = 0
     alerted: bool = False
     restored_at: Millis = 0
+    beyond: bool = False
 
     def stands_since(self, step: int) -> Millis:
         """When an open step last moved; 0: it is not open."""

@@ -67,9 +67,11 @@ def claimed(draft: Draft, event: Claimed) -> bool:
 
 def _never_begun(opened: Open, plan: StepPlan) -> None:
     """The call whose life began last was never sent."""
+    blind = opened.fate == Phase.UNKNOWN  # then what stands here is of the do that it undoes
     if opened.first_at == opened.complete_by - plan.timeout:
-        opened.first_at = opened.key_until = 0
-    if not opened.doubt:
+        opened.first_at = 0
+        opened.key_until = opened.key_until if blind else 0
+    if not opened.doubt and not blind:
         opened.landing = 0
 
 
@@ -88,22 +90,14 @@ def handed_back(draft: Draft, event: HandedBack) -> bool:
         return False
     opened = draft.move(event.step, PLAN_OF[phase], draft.now + event.wait)
     opened.news, opened.error = News.NONE, event.why[:ERROR_KEPT]
-    if phase == Phase.CALLED:
+    if KIND_OF[phase] is not Kind.PROBE:
         _never_begun(opened, draft.step(event.step))
-        if not draft.forward:
-            lanes.give_up(draft, event.step)
-    elif phase == Phase.UNDO_CALLED:
-        _undo_handed_back(draft, event, opened)
+    if phase == Phase.CALLED and not draft.forward:
+        lanes.give_up(draft, event.step)
+    elif phase == Phase.UNDO_CALLED and event.wait and undo_expired(draft, event.step, opened):
+        lanes.stick(draft, event.step)  # nobody here could make it, for as long as its policy allows
     lanes.advance(draft)
     return True
-
-
-def _undo_handed_back(draft: Draft, event: HandedBack, opened: Open) -> None:
-    """An undo that nobody here can make, for as long as its policy allows, is a person's."""
-    if not opened.doubt and opened.fate != Phase.UNKNOWN:
-        opened.landing = 0
-    if event.wait and undo_expired(draft, event.step, opened):
-        lanes.stick(draft, event.step)
 
 
 def lease_renewed(draft: Draft, event: LeaseRenewed) -> bool:
@@ -139,7 +133,7 @@ def _do_reported(draft: Draft, event: Reported, *, calling: bool) -> bool:
         case Reply.SPOILED:
             spoiled(draft, event.step)
         case _ if not calling:
-            draft.facts.append(EvidenceFiled(event.step, event.attempt))  # held lost before: the doubt stays
+            evidence.filed(draft, event)  # held lost before: the doubt stays
         case Reply.UNRESOLVED:
             lanes.fail(draft, event.step, Phase.UNRESOLVED, event.error or "its input is not there")
         case _:

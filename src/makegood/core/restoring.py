@@ -28,7 +28,7 @@ def restored(draft: Draft, event: Restored) -> bool:
     head = draft.head
     if head.state in ENDED:
         return False
-    head.restored_at = draft.now
+    head.restored_at, head.beyond = draft.now, draft.forward
     head.attempt += ATTEMPTS_LOST
     for step in list(head.open):
         if not draft.step(step).reads:

@@ -22,6 +22,8 @@ from makegood.core.events import (
     Surfaced,
     TaskSubmitted,
 )
+from makegood.core.keys import derive_key
+from makegood.core.plan import StepPlan
 from makegood.core.record import Kind, Phase
 
 
@@ -48,6 +50,10 @@ class Values:
             if take is not None:
                 take(self, fact)
 
+    def do_key(self, task_id: str, step: StepPlan) -> str:
+        """The key of a step's do. One that is not on record, as a backup was put back, was its first."""
+        return self.do_keys.get(step.index) or derive_key(task_id, step.name, Kind.DO, 1, step.key)
+
     def _submitted(self, fact: TaskSubmitted) -> None:
         self.input = fact.input
 
@@ -60,8 +66,11 @@ class Values:
             self.results[fact.step] = self._said[fact.step] = fact.result
 
     def _settled(self, fact: SkipAsked | ResolveAsked) -> None:
-        if fact.result is not None:
-            self._said[fact.step] = fact.result
+        """A person's result; where one is known already, it is corrected."""
+        if fact.result is None:
+            return
+        known = self.results if fact.step in self.results else self._said
+        known[fact.step] = fact.result
 
     def _surfaced(self, fact: Surfaced) -> None:
         if fact.step in self._said:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from makegood.errors import MakegoodError, PayloadError
+from makegood.errors import MakegoodError, PayloadError, in_words
 from makegood.payload.codec import PAYLOAD_MAX
 
 CLEAR_MAX = 16 * PAYLOAD_MAX
@@ -124,7 +124,7 @@ class Envelope:
             stored = codec.encode(clear)
             kept = codec.decode(stored) == clear
         except Exception as error:  # the user's own
-            raise PayloadError(f"{where}: codec {codec.name!r} failed: {_said(error)}") from None
+            raise PayloadError(f"{where}: codec {codec.name!r} failed: {in_words(error)}") from None
         if not kept:
             raise PayloadError(f"{where}: codec {codec.name!r} cannot read back what it has written")
         if AS_TEXT.fullmatch(stored):
@@ -142,8 +142,4 @@ class Envelope:
         try:
             return self._codec.decode(text.encode() if form == "=" else urlsafe_b64decode(text))
         except Exception as error:  # the user's own
-            raise PayloadError(f"{where}: codec {name!r} cannot open it: {_said(error)}") from None
-
-
-def _said(error: Exception) -> str:
-    return " ".join(filter(None, (type(error).__name__, str(error))))
+            raise PayloadError(f"{where}: codec {name!r} cannot open it: {in_words(error)}") from None

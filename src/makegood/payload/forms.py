@@ -1,16 +1,15 @@
 """What the JSON of a type looks like, as far as something must be found in it: its fields, its sets."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec import inspect as types
 
 from makegood.payload.foreign import is_model
 
 
-@dataclass(eq=False)
-class Form:
+class Form(msgspec.Struct, eq=False):
     """The form of one type's JSON.
 
     `parts` are the forms of fixed parts by key, `every` that of all parts; what is left out holds nothing to
@@ -19,7 +18,7 @@ class Form:
     """
 
     type: str = ""
-    parts: "dict[str | int, Form]" = field(default_factory=dict)
+    parts: "dict[str | int, Form]" = msgspec.field(default_factory=dict)
     every: "Form | None" = None
     names: dict[str, None] | None = None
     length: int | None = None
@@ -52,12 +51,11 @@ class Form:
                     yield key, there[key], form
 
 
-@dataclass(eq=False)
-class OneOf(Form):
+class OneOf(Form, eq=False):
     """A union: of its members JSON can only be the one with its tag, or else the one of its JSON type."""
 
     tag_field: str | int = 0
-    tagged: dict[Any, Form] = field(default_factory=dict)
+    tagged: dict[Any, Form] = msgspec.field(default_factory=dict)
     object: Form | None = None
     array: Form | None = None
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -16,8 +15,7 @@ from makegood.payload.forms import Form, form_of
 from makegood.payload.secrets import fields_mark_any, marks_any
 
 
-@dataclass
-class Traits:
+class Traits(msgspec.Struct):
     """`several_forms`: equal values may be written differently, as 1 and 1.0. `partly_equal`: some field is
     left out when values are compared. `form`: what must be found in its JSON."""
 

@@ -223,7 +223,7 @@ _STANDS: Final = {
 
 
 def _stands(plan: Plan, head: Head, step: StepPast) -> Stands:
-    if step.phase in _STANDS:
+    if step.phase in _STANDS and not (step.phase is Phase.IDLE and head.beyond):
         return _STANDS[step.phase]
     if step.phase in FORWARD_OPEN | UNDO_OPEN and head.state not in AT_REST:
         return Stands.UNDER_WAY

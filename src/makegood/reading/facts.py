@@ -34,8 +34,8 @@ from makegood.core.words import moment
 from makegood.reading.payloads import value_of
 from makegood.reading.words import state_name
 
-_MOMENTS: Final = frozenset({"deadline", "until", "seen", "start_at"})
-_NAMES: Final = {
+MOMENTS: Final = frozenset({"deadline", "until", "seen", "start_at"})
+NAMES: Final = {
     "start_at": "startAt",
     "retry_after": "retryAfterMs",
     "wait": "waitMs",
@@ -86,10 +86,10 @@ def _fields(plan: Plan, fact: AnyFact) -> dict[str, Any]:
     for name, value in msgspec.structs.asdict(fact).items():
         if name == "step" and value >= 0:
             fields[name] = plan.steps[value].name
-        elif name in _MOMENTS and value > 0:
-            fields[_NAMES.get(name, name)] = moment(value)
-        elif name not in {"step", *_MOMENTS} and _says_something(fact, name, value):
-            fields[_NAMES.get(name, name)] = _plain(plan, fact, value)
+        elif name in MOMENTS and value > 0:
+            fields[NAMES.get(name, name)] = moment(value)
+        elif name not in {"step", *MOMENTS} and _says_something(fact, name, value):
+            fields[NAMES.get(name, name)] = _plain(plan, fact, value)
     return fields
 
 

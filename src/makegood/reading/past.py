@@ -4,8 +4,9 @@ What is open lies in the head. Every fact is a simple assignment here; nothing i
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import msgspec
 
 from makegood.core.events import (
     Answer,
@@ -61,8 +62,7 @@ DEFINITE = frozenset((Reply.DONE, Reply.SPOILED, Reply.REFUSED, Answer.THERE, An
 """An agent's word that replaces the one a person gave before."""
 
 
-@dataclass(slots=True)
-class Lane:
+class Lane(msgspec.Struct):
     """One way of one step: doing it (with the probes about that) or undoing it (with the checks).
 
     `complete_by` is the end of the lane's last call, `error` what the last that failed said, `key` that of
@@ -71,7 +71,7 @@ class Lane:
     """
 
     key: str = ""
-    keys: list[str] = field(default_factory=list)
+    keys: list[str] = msgspec.field(default_factory=list)
     round: int = 1
     attempt: int = 0
     called: bool = False
@@ -81,8 +81,7 @@ class Lane:
     unread: str = ""
 
 
-@dataclass(slots=True)
-class StepPast:
+class StepPast(msgspec.Struct):
     """One step. `phase` follows the head's, `since` is when it went into it.
 
     `fate` is how the forward lane last ended (UNKNOWN while in doubt), `settled_as` what `settled_by` said of
@@ -101,15 +100,15 @@ class StepPast:
     phase: Phase = Phase.IDLE
     since: Millis = 0
     fate: Phase = Phase.IDLE
-    do: Lane = field(default_factory=Lane)
-    undo: Lane = field(default_factory=Lane)
+    do: Lane = msgspec.field(default_factory=Lane)
+    undo: Lane = msgspec.field(default_factory=Lane)
     settled_by: str = ""
     settled_as: str = ""
     settled_why: str = ""
-    evidence: list[tuple[Millis, Reported]] = field(default_factory=list)
+    evidence: list[tuple[Millis, Reported]] = msgspec.field(default_factory=list)
     surfaced: int = 0
-    undone_late: set[int] = field(default_factory=set)
-    calls: dict[int, int] = field(default_factory=dict)
+    undone_late: set[int] = msgspec.field(default_factory=set)
+    calls: dict[int, int] = msgspec.field(default_factory=dict)
     accepted: int = 0
     unkeyed: bool = False
 

@@ -5,7 +5,6 @@ compared with what was written down of it before (a seal).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -18,8 +17,7 @@ from makegood.core.record import Head, decode_head, encode_head
 from makegood.reading.words import state_name
 
 
-@dataclass(frozen=True, kw_only=True)
-class Written:
+class Written(msgspec.Struct, frozen=True, kw_only=True):
     """A task as a store holds it: its columns, its head, and its rows (version, write id, body) in order.
 
     Rows above `version` are those that no commit can have written.
@@ -55,10 +53,21 @@ def digest_at(written: Written, version: int) -> bytes | None:
 
 
 def refold(plan: Plan, task_id: str, before: Head | None, row: Row) -> Draft:
+    """A row folded again, and found to be what the core makes of its events.
+
+    Raises Differs where it is not, and whatever `folded` raises.
+    """
+    draft = folded(plan, task_id, before, row)
+    if encode_row(Row(row.at, row.process, draft.facts)) != encode_row(row):
+        raise Differs("other facts follow from its events")
+    return draft
+
+
+def folded(plan: Plan, task_id: str, before: Head | None, row: Row) -> Draft:
     """The events of a row, folded by the core again, on the record before it (None: it is the first).
 
-    Raises Differs where the core takes an event for old news or makes other facts of them, and whatever the
-    core raises on an event that cannot be.
+    Raises Differs where the core takes an event for old news, and whatever the core raises on an event that
+    cannot be.
     """
     events = [fact for fact in row.facts if isinstance(fact, Event)]
     if before is not None:
@@ -71,8 +80,6 @@ def refold(plan: Plan, task_id: str, before: Head | None, row: Row) -> Draft:
     for event in events:
         if not machine.fold(draft, event):
             raise Differs(f"{type(event).__name__} would have been old news")
-    if encode_row(Row(row.at, row.process, draft.facts)) != encode_row(row):
-        raise Differs("other facts follow from its events")
     return draft
 
 

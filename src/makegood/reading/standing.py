@@ -1,6 +1,6 @@
 """What stands outside because of a task, and what a person can do about it."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import msgspec
 
@@ -12,6 +12,7 @@ from makegood.core.events import (
     Reply,
     Reported,
     ResolveAsked,
+    ResumeAsked,
     RetryAsked,
     SkipAsked,
     Verdict,
@@ -22,6 +23,7 @@ from makegood.core.plan import Millis, Plan
 from makegood.core.record import (
     ASKS_A_PERSON,
     CERTAINLY_NOT,
+    ENDED,
     OPEN,
     UNDO_OPEN,
     Direction,
@@ -56,6 +58,8 @@ def in_effect(plan: Plan, head: Head) -> list[int]:
 
 def _doubtful(head: Head, step: int) -> bool:
     phase, opened = Phase(head.marks[step]), head.open.get(step)
+    if phase is Phase.IDLE and head.beyond:
+        return head.state not in ENDED  # it may have been called since the backup that was put back
     if opened is not None and (phase in UNDO_OPEN or phase is Phase.UNDO_STUCK):
         return opened.doubt or opened.fate == Phase.UNKNOWN
     if opened is not None and phase is not Phase.LEFT:
@@ -112,20 +116,31 @@ def _same_by_key(step: StepPast, late: Reported, result: msgspec.Raw | None) -> 
 
 
 class OpenAct(msgspec.Struct, frozen=True):
-    """An act the core would take now; `result`: it must bring the step's result, as a later step uses it."""
+    """An act the core would take now; `result`: it must bring the step's result, as a later step uses it;
+    `corrects`: in the place of the one on record."""
 
     verb: str
     step: str = ""
     verdict: str = ""
     result: bool = False
+    corrects: bool = False
 
 
-def open_acts(plan: Plan, task_id: str, head: Head, now: Millis) -> list[OpenAct]:
-    """Every act that would move a parked task on: tried on the core itself, so that the two never differ."""
-    tries = [(act, event) for step in blocking(head) for act, event in _acts_on(plan, step)]
-    tries.append((OpenAct("cancel"), CancelAsked(NOBODY)))
-    found: list[OpenAct] = []
+def open_acts(
+    plan: Plan, task_id: str, head: Head, now: Millis, *, unread: Collection[int] = ()
+) -> list[OpenAct]:
+    """Every act that would move a task on: tried on the core itself, so that the two never differ.
+
+    `unread` are the steps whose agent could not read what it was to be called with.
+    """
+    found = list(_corrections(plan, task_id, head, now, unread))
+    waiting = dict.fromkeys([*blocking(head), *unread])
+    tries = [(act, event) for step in waiting for act, event in _acts_on(plan, step)]
+    tries += [(OpenAct("resume"), ResumeAsked(NOBODY)), (OpenAct("cancel"), CancelAsked(NOBODY))]
+    known = {(act.step, act.verdict) for act in found}
     for act, event in tries:
+        if (act.step, act.verdict) in known:
+            continue
         if _taken(plan, task_id, head, now, event):
             found.append(act)
         elif isinstance(event, SkipAsked | ResolveAsked):
@@ -133,6 +148,17 @@ def open_acts(plan: Plan, task_id: str, head: Head, now: Millis) -> list[OpenAct
             if _taken(plan, task_id, head, now, with_result):
                 found.append(msgspec.structs.replace(act, result=True))
     return found
+
+
+def _corrections(
+    plan: Plan, task_id: str, head: Head, now: Millis, unread: Collection[int]
+) -> Iterator[OpenAct]:
+    """Whose results could be corrected, so that these steps' calls can be read."""
+    for step in plan.steps:
+        act = ResolveAsked(step.index, Verdict.DONE, NOBODY, given=(NULL,))
+        read_by = {step.index, *plan.readers_of.get(step.name, ())}
+        if not read_by.isdisjoint(unread) and _taken(plan, task_id, head, now, act):
+            yield OpenAct("resolve", step.name, Verdict.DONE.value, result=True, corrects=True)
 
 
 def _acts_on(plan: Plan, step: int) -> Iterator[tuple[OpenAct, Act]]:

@@ -41,6 +41,7 @@ from makegood.core.record import ASKS_A_PERSON, PLANNED, WAITING_OUT, Kind, Phas
 from makegood.reading.facts import author_of
 from makegood.reading.payloads import text_of
 from makegood.reading.phrases import AGAIN, ANSWERS, MOVED, REPLIES
+from makegood.reading.prolonged import Waits
 from makegood.reading.words import VERDICTS, one_line, span, state_name
 
 ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
@@ -84,6 +85,7 @@ class Teller:
         self._unsent: set[int] = set()
         self._renewed: set[tuple[int, bool]] = set()
         self._phases: dict[int, Phase] = {}
+        self._waits = Waits(plan)
         self._process = ""
         self._last = ("", "")
 
@@ -105,6 +107,8 @@ class Teller:
             if what and (who, what) != self._last:
                 self._last = (who, what)
                 yield Line(row.at, who, what)
+        for step, until in self._waits.prolonged(row):
+            yield Line(row.at, author, self._longer(row, step, until))
 
     def _goes_without_saying(self, row: Row, n: int, said: AnyFact | None) -> bool:
         """Whether another fact of the history says it already, or better."""
@@ -224,6 +228,10 @@ class Teller:
         if phase in ASKS_A_PERSON:
             return f"{words}; a call may still arrive for {span(wait)}"
         return f"{words}, {'for' if phase in WAITING_OUT else 'in'} {span(wait)}"
+
+    def _longer(self, row: Row, step: int, until: Millis) -> str:
+        name = self._plan.steps[step].name
+        return f"{name}: waited out for longer: a call may still arrive for {span(until - row.at)} from here"
 
     def _submitted(self, row: Row, fact: TaskSubmitted) -> str:
         deadline = f", deadline in {span(fact.deadline - row.at)}" if fact.deadline else ""

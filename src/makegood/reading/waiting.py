@@ -81,16 +81,19 @@ def task_waiting(plan: Plan, head: Head, now: Millis) -> Waiting | None:
     """What the task waits for: the most telling of its steps. None once it has ended."""
     if head.state in ENDED:
         return None
-    found = [w for step in range(len(head.marks)) if (w := waiting_of(plan, head, step, now))]
-    if head.state is TaskState.FAILED:
-        found = [w for w in found if w.on == "person"]
-    elif head.paused:
+    if head.paused and head.state is not TaskState.FAILED:
         return Waiting(on="pause", next="a person resumes it; open calls end and are recorded meanwhile")
-    return min(found, key=_telling, default=Waiting(on="scheduler", next="a scheduler goes on with it"))
+    asks = blocking(head)
 
+    def telling(waiting: Waiting) -> tuple[int, bool, Millis]:
+        """What a person is asked about comes before what is only held back by it."""
+        return TELLING.index(waiting.on), waiting.step not in asks, waiting.until or waiting.since
 
-def _telling(waiting: Waiting) -> tuple[int, Millis]:
-    return TELLING.index(waiting.on), waiting.until or waiting.since
+    found = [w for step in range(len(head.marks)) if (w := waiting_of(plan, head, step, now))]
+    told = min(found, key=telling, default=Waiting(on="scheduler", next="a scheduler goes on with it"))
+    if head.paused:
+        return msgspec.structs.replace(told, next=f"{told.next}; it is paused as well, and must be resumed")
+    return told
 
 
 def waiting_of(plan: Plan, head: Head, step: int, now: Millis) -> Waiting | None:
@@ -116,13 +119,20 @@ def _open(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis) -
     if phase in PLANNED:
         return _planned(head, step, phase, opened, now)
     if phase in REPORTED:
-        return "supervisor", 0, f"a supervisor finds the remedy ({news_of(opened)})"
+        return "supervisor", 0, _remedied(opened)
     if phase in WAITING_OUT:
         after = _after_undo_wait if phase is Phase.UNDO_WAIT_OUT else _after_wait
         return _waits_out(step, opened.due, now, after(head, step, opened, now))
     if phase in ASKS_A_PERSON and opened.due:
         return _waits_out(step, opened.due, now, f"a person is asked {_question(step, phase)}")
     return "person", 0, f"a person says {_question(step, phase)}"
+
+
+def _remedied(opened: Open) -> str:
+    """Once it is known to be absent, by a person's word say, what its call said before is old news."""
+    if opened.news is News.ABSENT:
+        return "it did not happen: a supervisor goes on from there"
+    return f"a supervisor finds the remedy ({news_of(opened)})"
 
 
 def _waits_out(step: StepPlan, until: Millis, now: Millis, after: str) -> tuple[str, Millis, str]:

@@ -1,6 +1,6 @@
 """Why a task stands where it stands, in words: what `makegood why` prints."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -34,6 +34,7 @@ MEANING = VERDICTS | {
     "retry": "try it again now, counting from the start",
     "skip": "go on as if it were done by hand",
     "cancel": "undo what was done",
+    "resume": "lift its pause; it goes on once nothing else blocks it",
 }
 OUTCOMES = {
     "none": "never called",
@@ -97,9 +98,8 @@ def _waits(plan: Plan, waiting: Waiting) -> Iterator[str]:
 
 def _remarks(plan: Plan, task_id: str, head: Head, past: Past) -> Iterator[str]:
     """What holds for the task as a whole, whatever its steps wait for."""
-    if head.paused and past.paused is not None:
-        at, asked = past.paused
-        yield f"Paused by {asked.by} at {moment(at)}{_because(asked.why)}."
+    if head.paused:
+        yield from _paused(past)
         yield f"`makegood resume {task_id}` lets it go on."
     if head.pending and plan.pivot is not None:
         yield f"It is to be undone: {head.pending}."
@@ -107,6 +107,12 @@ def _remarks(plan: Plan, task_id: str, head: Head, past: Past) -> Iterator[str]:
     for at, step in past.announced:
         whose = "Its deadline" if step < 0 else f"The deadline of {plan.steps[step].name}"
         yield f"{whose} was found passed at {moment(at)}; past the point of no return the task only goes on."
+
+
+def _paused(past: Past) -> Iterator[str]:
+    if past.paused is not None:
+        at, asked = past.paused
+        yield f"Paused by {asked.by} at {moment(at)}{_because(asked.why)}."
 
 
 def _because(words: str) -> str:
@@ -157,15 +163,17 @@ def _list(title: str, entries: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
+    yield from _paused(past)
     steps, doubtful = past.steps, in_doubt(plan, head)
     standing = [(steps[n].plan.name, _standing(steps[n])) for n in in_effect(plan, head)]
     yield from _list("In effect outside", standing)
-    yield from _list("In doubt", [(steps[n].plan.name, _doubt(steps[n], head.open[n])) for n in doubtful])
+    yield from _list("In doubt", [(steps[n].plan.name, _doubt(steps[n], head.open.get(n))) for n in doubtful])
     yield from _acts(plan, task_id, head, now)
 
 
-def _acts(plan: Plan, task_id: str, head: Head, now: Millis) -> Iterator[str]:
-    acts = [(_command(task_id, act), _means(act)) for act in open_acts(plan, task_id, head, now)]
+def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unread: Collection[int] = ()) -> Iterator[str]:
+    open_to_you = open_acts(plan, task_id, head, now, unread=unread)
+    acts = [(_command(task_id, act), _means(act)) for act in open_to_you]
     yield from _list('What you can do (with --why "..." the history keeps your reason)', acts)
 
 
@@ -175,8 +183,10 @@ def _standing(step: StepPast) -> str:
     return f"{outcome}, key {step.do.key}; {undo}{_because(step.undo.error)}"
 
 
-def _doubt(step: StepPast, opened: Open) -> str:
+def _doubt(step: StepPast, opened: Open | None) -> str:
     """Which call nobody knows the outcome of, and why nobody can find out."""
+    if opened is None:
+        return "it may have been called since the backup that was put back"
     undo = step.phase is Phase.UNDO_STUCK or step.phase in UNDO_OPEN
     lane, what = (step.undo, f"undo {step.plan.undo}, ") if undo else (step.do, "")
     return f"{what}key {lane.key}: {lane.error or 'no answer'}; {_why_in_doubt(step.plan, opened)}"
@@ -202,6 +212,8 @@ def _command(task_id: str, act: OpenAct) -> str:
 
 
 def _means(act: OpenAct) -> str:
+    if act.corrects:
+        return "put this result in the place of the recorded one"
     needed = "; later steps use its result" if act.result else ""
     return MEANING[act.verdict or act.verb] + needed
 
@@ -223,8 +235,9 @@ def _open_steps(
 
 def _ways_out(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
     """What a person can do about a task that does not go on though nothing of it failed."""
-    if any(_unread(step) for step in past.steps):
-        yield from _acts(plan, task_id, head, now)
+    unread = [step.plan.index for step in past.steps if _unread(step)]
+    if unread:
+        yield from _acts(plan, task_id, head, now, unread)
 
 
 def _unread(step: StepPast) -> str:
@@ -286,7 +299,7 @@ def _handed_back(step: StepPast, call: str, when: str) -> str:
     agent = step.plan.agent
     return (
         f"{agent} handed {call} back unsent: {_unread(step)}. No retry is counted; it is offered again "
-        f"{when}. Deploy a {agent} that can read it, or undo the task."
+        f"{when}. Deploy a {agent} that can read it, or choose from what is said below."
     )
 
 

@@ -69,9 +69,11 @@ async def _up(store_url: str, made: Callable[[Callable[[str], None]], Engine], g
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     if not over.done():
         await serving  # raises what kept it from starting, or ended it
+    log.info("going down: what was not sent is handed back, calls under way have %g s", grace)
     serving.cancel()
     await asyncio.wait([serving])
     await engine.stop(grace)
+    log.info("down")
     return await over
 
 

@@ -9,7 +9,7 @@ from math import ceil
 from makegood.agenda import Agenda, every
 from makegood.core.draft import Draft
 from makegood.core.events import Inspected
-from makegood.core.record import ASKS_A_PERSON, REPORTED, WAITING_OUT, TaskState
+from makegood.core.record import ASKS_A_PERSON, CALLED, REPORTED, WAITING_OUT, TaskState
 from makegood.core.remedy import wants_inspection
 from makegood.core.retry import JITTER_MAX
 from makegood.desk import Desk
@@ -33,8 +33,21 @@ class Supervisor:
         """Order what is due of this task, if anything is."""
         if not wants_inspection(draft.head, draft.now):
             return None
+        self._say_who_fell_silent(draft)
         waited = self._waited(draft)
         return Inspected(jitter=int(self._random() * JITTER_MAX), waited=tuple(waited))
+
+    def _say_who_fell_silent(self, draft: Draft) -> None:
+        for step, opened in draft.head.open.items():
+            if draft.marks[step] in CALLED and opened.due <= draft.now:
+                name = draft.step(step).name
+                log.warning(
+                    "%s %s: process %s, which called it, fell silent; a supervisor takes over",
+                    draft.task_id,
+                    name,
+                    opened.owner,
+                    extra={"task_id": draft.task_id, "step": name, "attempt": opened.attempt},
+                )
 
     def saved(self, entry: Entry) -> None:
         """Keep the moments of a task that was just committed; leases are found on the rounds."""

@@ -4,9 +4,8 @@ from random import Random
 
 from makegood.core.events import ResolveAsked, Verdict
 from makegood.core.record import Direction, Phase
+from makegood.core.resolving import STUCK, undo_unsent
 from makegood.testing.observer import Observer, Run
-
-STUCK = (Phase.UNDO_STUCK, Phase.LEFT)
 
 
 def verdict_on(
@@ -21,13 +20,16 @@ def verdict_on(
     waits_out = opened is not None and opened.due > 0 and phase != Phase.DOUBT
     if not in_haste and (observer.may_land(run, step) or waits_out):
         return None
+    if phase in (Phase.DONE, Phase.SKIPPED) and chance.random() < 0.9:
+        return None  # what is right is seldom corrected
     live = service.live(run.task_id)
-    if phase in STUCK and live and chance.random() < 0.4:
+    undoing = phase in STUCK or undo_unsent(phase, opened)
+    if undoing and live and chance.random() < 0.4:
         live[0].live = False
         live = []
     result = live[0].result if live else None
     verdict = Verdict.DONE if live else Verdict.ABSENT
-    if phase in STUCK:
+    if undoing:
         verdict = chance.choice((Verdict.KEPT, Verdict.LEFT)) if live else Verdict.UNDONE
     elif live and head.direction is Direction.UNDO and chance.random() < 0.4:
         verdict = chance.choice((Verdict.KEPT, Verdict.LEFT))

@@ -83,7 +83,7 @@ class Observer:
 
     def _flight(self, run: Run, draft: Draft, claim: Claimed) -> Flight:
         opened, plan = draft.head.open[claim.step], run.plan.steps[claim.step]
-        result, do_key = run.values.results.get(claim.step), run.values.do_keys.get(claim.step, opened.key)
+        result, do_key = run.values.results.get(claim.step), run.values.do_key(run.task_id, plan)
         message = Message(run.task_id, KIND_OF[draft.phase(claim.step)], opened.key, do_key, result)
         lands_by = self.now + plan.life - 1  # a call's life is counted from when its claim was asked for
         return Flight(run.task_id, claim.step, claim.attempt, message, opened.complete_by, lands_by)

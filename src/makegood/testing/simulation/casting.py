@@ -53,7 +53,7 @@ def _action(
 
     async def do(**given: Any) -> Any:
         service = services[call().step]
-        network.wishes(service, call().key, given)
+        network.wishes(service, call(), given)
         return await network.call(service, Kind.DO)
 
     async def undo(result: Any) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from makegood.core.plan import Millis
 from makegood.testing.faulty import StoreFault
+from makegood.testing.simulation.backups import Backup
 from makegood.testing.simulation.faults import CallFault, Fault
 
 if TYPE_CHECKING:
@@ -91,6 +92,28 @@ class Blackout:
 
     def happen(self, world: "World") -> None:
         world.black_out(self.seconds)
+
+
+@dataclass(frozen=True)
+class BackUp:
+    """The store is backed up."""
+
+    at: float
+
+    def happen(self, world: "World") -> None:
+        if not world.is_dark:
+            world.backup = Backup(world)
+
+
+@dataclass(frozen=True)
+class PutBack:
+    """The store is lost, and the backup put back in its place (F5)."""
+
+    at: float
+
+    def happen(self, world: "World") -> None:
+        if world.backup is not None and not world.is_dark:
+            world.backup.put_back()
 
 
 class Line(StrEnum):

@@ -186,10 +186,11 @@ class Network:
         heard = letter.act(letter.flight)
         return AFTER_IT.get(fault, heard) if fault else heard
 
-    def wishes(self, service: SimulatedService, key: str, wish: object) -> None:
+    def wishes(self, service: SimulatedService, made: Call, wish: object) -> None:
         """S4: every attempt of a round sends the same."""
-        if service.wishes.setdefault(key, wish) != wish:
-            self.world.complaints.append(f"S4: two inputs for {key}")
+        forgotten = made.task_id in self.world.watch.forgotten
+        if service.wishes.setdefault(made.key, wish) != wish and not forgotten:
+            self.world.complaints.append(f"S4: two inputs for {made.key}")
 
 
 def _message(current: Call, kind: Kind, result: object) -> Message:

@@ -19,6 +19,7 @@ from makegood.testing.simulation.faults import (
     Trouble,
 )
 from makegood.testing.simulation.happenings import (
+    BackUp,
     Blackout,
     Cut,
     Freeze,
@@ -29,6 +30,7 @@ from makegood.testing.simulation.happenings import (
     Leave,
     Line,
     Order,
+    PutBack,
     Way,
 )
 from makegood.testing.simulation.people import ORDERS
@@ -172,17 +174,23 @@ def storm(seed: int) -> Storm:
         tasks=chance.choice((1, 2, 3, 4, 4, 8)),
         engines=chance.choice((1, 1, 2, 2, 3)),
         force=chance.choice((0.3, 1.0, 1.0, 1.5)),
-        happenings=[each for each in happenings(chance) if _suits(each, scenario)],
+        happenings=_suitable(happenings(chance), scenario),
         lag=chance.choice((0.0, 0.0, 0.001, 0.03, 0.08)),
         spread=chance.choice((0.0, 0.05, 0.8)),
         bound=chance.random() >= BOUNDLESS,
     )
 
 
-def _suits(happening: Happening, scenario: Scenario) -> bool:
-    """How long a service remembers a key is told by wall clocks: where they lie, nothing is promised."""
+def _suits(happening: Happening, among: Sequence[Happening], scenario: Scenario) -> bool:
+    """Where wall clocks lie, nothing is promised that is told by them: how long a service remembers a key,
+    and that the processes of a backup have ended."""
     forgetful = any(step.keyed_for is not None for step in scenario.compiled.steps)
-    return not (forgetful and isinstance(happening, Jump | Join))
+    told_by_clocks = forgetful or any(isinstance(each, PutBack) for each in among)
+    return not (told_by_clocks and isinstance(happening, Jump | Join))
+
+
+def _suitable(happenings: Sequence[Happening], scenario: Scenario) -> Sequence[Happening]:
+    return [each for each in happenings if _suits(each, happenings, scenario)]
 
 
 def happenings(chance: Random) -> list[Happening]:
@@ -237,6 +245,11 @@ def _blackout(chance: Random) -> Sequence[Happening]:
     return [Blackout(_moment(chance), 3600.0 * hours)]
 
 
+def _backup(chance: Random) -> Sequence[Happening]:
+    kept, lost = sorted((_moment(chance), _moment(chance)))
+    return [BackUp(kept), PutBack(lost)]
+
+
 def _order(chance: Random) -> Sequence[Happening]:
     return [
         Order(_moment(chance), chance.choice(ORDERS), chance.randrange(8), chance.randrange(8))
@@ -253,5 +266,6 @@ MAKERS: dict[Callable[[Random], Sequence[Happening]], float] = {
     _cut: 3,
     _swizzle: 1,
     _blackout: 0.8,
+    _backup: 0.8,
     _order: 8,
 }

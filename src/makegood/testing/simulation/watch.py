@@ -35,6 +35,7 @@ class Watch(Observer):
         super().__init__(0, frozen=frozen)
         self.rng = chance
         self.complaints: list[str] = []
+        self.forgotten: set[str] = set()
         self.written: defaultdict[str, list[str]] = defaultdict(list)
         self._expected: dict[str, tuple[Plan, list[Service]]] = {}
         self._found: dict[str, Run] = {}
@@ -60,6 +61,22 @@ class Watch(Observer):
     def find(self, task_id: str) -> Run | None:
         return self._found.get(task_id)
 
+    def forget(self, task_id: str) -> None:
+        """Ask nothing more of this task, and take no commit of it for wrong."""
+        self.runs.remove(self._found[task_id])
+        del self._expected[task_id], self._found[task_id]
+        self.forgotten.add(task_id)
+
+    def put_back(self, known: Run) -> None:
+        """A task is again what a backup knows of it; its calls stay on their way."""
+        self.runs[self.runs.index(self._found[known.task_id])] = known
+        self._found[known.task_id] = known
+        del self.written[known.task_id][len(known.rows) :]
+
+    def knows_of(self, task_id: str) -> bool:
+        """Whether a task is in the store, or was."""
+        return task_id in self._found or task_id in self.forgotten
+
     # --- commits
 
     def committed(self, change: Change) -> None:
@@ -68,6 +85,8 @@ class Watch(Observer):
     def _committed(self, change: Change) -> None:
         row = decode_row(change.row)
         self.now = row.at
+        if change.task_id in self.forgotten:
+            return
         run = self.find(change.task_id)
         before = None if run is None else run.head
         draft = refold(self._expected[change.task_id][0], change.task_id, before, row)  # S14
@@ -111,6 +130,8 @@ class Watch(Observer):
     def sends(self, call: Call, message: Message) -> Flight:
         """A call leaves its process."""
         flight = self.flight_of(call)
+        if flight is None and call.task_id in self.forgotten:
+            return Flight(call.task_id, 0, call.attempt, message, 0, 0)
         if flight is None:
             self.complaints.append(
                 f"S2: attempt {call.attempt} of {call.step} is sent, and nobody claimed it"

@@ -5,6 +5,7 @@ heals: no more trouble, at least one process runs, services answer. From then on
 rest within a time that follows from its plan (L1), and the record must agree with the ledgers (S1).
 """
 
+import gc
 import logging
 from asyncio import sleep
 from collections import Counter
@@ -19,6 +20,7 @@ from makegood.core.record import ENDED, Kind, Phase, TaskState
 from makegood.testing.faulty import StoreFault
 from makegood.testing.invariants import parks_for_cause
 from makegood.testing.observer import Run
+from makegood.testing.simulation.backups import Backup
 from makegood.testing.simulation.casting import Cast, simulated
 from makegood.testing.simulation.disks import Disk, MemoryDisk
 from makegood.testing.simulation.faults import (
@@ -86,6 +88,10 @@ class World:
         self.struck: list[Trouble] = []
         self.cuts: list[Cut] = []
         self.late_until = 0.0
+        self.dark_until = 0.0
+        self.ahead = 0
+        self.backup: Backup | None = None
+        self._tasks = tasks
         self.happened = 0
         self.until_rest = 0
         self.seconds_played = 0.0
@@ -94,8 +100,6 @@ class World:
         self._strikes = strikes or Script(troubles)
         self._trouble_for = trouble_for
         self._calm = False
-        self._dark_until = 0.0
-        self._ahead = 0
         self._calls: Counter[tuple[str, str, Kind]] = Counter()
         for user in self.people.users:
             self.watch.expect(user.task_id, scenario.compiled, self.services)
@@ -105,14 +109,19 @@ class World:
         """Seconds since the world began."""
         return virtual_loop().seconds
 
+    @property
+    def is_dark(self) -> bool:
+        """Whether no process is started now."""
+        return self.seconds < self.dark_until
+
     # --- processes
 
     def launch(self, ahead: int = 0) -> None:
         """Start a process with every role, with users in it; its wall clock may be off by so many ms."""
-        if self.seconds < self._dark_until:
-            self.later(self._dark_until - self.seconds, partial(self.launch, ahead))
+        if self.is_dark:
+            self.later(self.dark_until - self.seconds, partial(self.launch, ahead))
             return
-        member = Member(self, len(self.members), self._ahead + ahead)
+        member = Member(self, len(self.members), self.ahead + ahead)
         self.members.append(member)
         member.start()
 
@@ -149,9 +158,14 @@ class World:
 
     def black_out(self, seconds: float) -> None:
         """Every process dies, and none starts for so many seconds."""
-        self._dark_until = max(self._dark_until, self.seconds + seconds)
+        self.dark_until = max(self.dark_until, self.seconds + seconds)
         for member in self.members:
             self.kill(member.process)
+
+    def forget(self, task_id: str) -> None:
+        """Ask nothing more of a task: no record can tell what became of it."""
+        self.people.users = [user for user in self.people.users if user.task_id != task_id]
+        self.watch.forget(task_id)
 
     def member_of(self, process: Process) -> Member:
         return next(member for member in self.members if member.process is process)
@@ -188,7 +202,7 @@ class World:
     def _next(self, member: Member, operation: str, line: Line | None) -> Fault | None:
         """The fault for a member's next operation, if one is due there."""
         member.operations.append(operation)
-        asks = ASKS_AT_ONCE * len(self.people.users) + ASKS_A_SECOND * (self.seconds - member.born_at)
+        asks = ASKS_AT_ONCE * self._tasks + ASKS_A_SECOND * (self.seconds - member.born_at)
         if len(member.operations) > asks:
             self.complaints.append(f"L3: process {member.number} asks for {operation} again and again")
         if self._calm:
@@ -213,14 +227,15 @@ class World:
 
     def jump(self, millis: int) -> None:
         """Every wall clock jumps, for good."""
-        self._ahead += millis
+        self.ahead += millis
         for member in self.members:
             member.clock.ahead += millis
 
     def arrived(self, task_id: str, step: StepPlan, kind: Kind) -> None:
         """A call reached its service."""
         if kind is Kind.DO and step.name == self.scenario.cancel_at:
-            next(user for user in self.people.users if user.task_id == task_id).wants_to_cancel = True
+            for user in self.people.users:
+                user.wants_to_cancel |= user.task_id == task_id
 
     # --- from the beginning to the end
 
@@ -256,7 +271,7 @@ class World:
 
     async def _heal(self) -> None:
         """The end of all trouble; what is dead or hung is replaced, what is frozen goes on in its time."""
-        await sleep(max(0.0, self._dark_until + RESTART - self.seconds))
+        await sleep(max(0.0, self.dark_until + RESTART - self.seconds))
         self._calm = True
         for service in self.services:
             service.trouble = False
@@ -297,7 +312,7 @@ class World:
             self.complaints.append(f"it ended {task.head.state.name}: {marks} {reason}")
         elif self._every_call_was_answered and Phase.DOUBT in task.head.marks:
             self.complaints.append("P4: it is in doubt, though every call was answered and every answer came")
-        elif not self.watch.frozen:
+        elif not self.watch.frozen and not task.head.restored_at:
             self.watch.guard(partial(parks_for_cause, task, self._may_refuse))
 
     def _ends(self, task: Run) -> frozenset[TaskState]:
@@ -368,12 +383,17 @@ class _Errors(logging.Handler):
         self._complaints.append(f"logged: {record.getMessage()} {record.exc_info and record.exc_info[1]!r}")
 
 
+GARBAGE_MAX = 50_000
+"""New objects before garbage is looked for: a world is small, and looking often takes a fifth of its time."""
+
+
 def play(world: World) -> World:
     """Play a world to its end in virtual time."""
     log, handler = logging.getLogger("makegood"), _Errors(world.complaints)
-    level = log.level
+    level, often = log.level, gc.get_threshold()
     log.addHandler(handler)
     log.setLevel(logging.ERROR)
+    gc.set_threshold(GARBAGE_MAX, *often[1:])
     try:
         run(world.play())
     except TimeStandsStill as error:
@@ -381,4 +401,5 @@ def play(world: World) -> World:
     finally:
         log.removeHandler(handler)
         log.setLevel(level)
+        gc.set_threshold(*often)
     return world

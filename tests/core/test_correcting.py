@@ -1,0 +1,186 @@
+"""A recorded result that no call can be made of: it is corrected, or its undo is taken to be a person's."""
+
+from itertools import product
+from typing import Any
+
+import msgspec
+import pytest
+
+from makegood.core.events import CancelAsked, Driven, HandedBack, Reply, ResolveAsked, SkipAsked, Verdict
+from makegood.core.record import Phase, TaskState
+from makegood.core.values import Values
+from makegood.errors import ActRefused
+from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PROBED, series, step
+from tests.core.scripts import SEVEN, START, Bench
+
+EIGHT = msgspec.Raw(b"8")
+OF_A = {"args": {"x": {"$ref": "a"}}}
+
+
+def word(verdict: Verdict, result: msgspec.Raw | None = None) -> ResolveAsked:
+    return ResolveAsked(0, verdict, "ann", given=() if result is None else (result,))
+
+
+def hand_back(bench: Bench, name: str, *, wait: int = 15_000) -> None:
+    number = bench.plan.index_of[name]
+    bench.call(name).tell(HandedBack(number, bench.opened(name).attempt, "it cannot be read", wait))
+
+
+def stays(bench: Bench, act: ResolveAsked, words: str) -> None:
+    before = bench.head
+    with pytest.raises(ActRefused, match=words):
+        bench.tell(act)
+    assert bench.head == before
+
+
+def unread_by_next(*given: dict[str, Any]) -> Bench:
+    """`a` is done; `b` was to be called with its result, and was handed back."""
+    bench = Bench(series(step("a", KEYED), step("b", *given or (KEYED,), OF_A))).done("a")
+    hand_back(bench, "b")
+    return bench
+
+
+def unread_undo(*given: dict[str, Any]) -> Bench:
+    bench = Bench(series(step("a", *given or (KEYED,)), step("b", KEYED))).done("a")
+    bench.tell(CancelAsked("ann"))
+    hand_back(bench, "a")
+    return bench
+
+
+def test_the_call_that_waited_for_a_corrected_result_is_made_at_once() -> None:
+    bench = unread_by_next()
+    assert bench.due == 15_000
+    bench.tell(word(Verdict.DONE, EIGHT))
+    assert bench.due == 0
+    assert bench.done("b").state is TaskState.COMPLETED
+
+
+def test_what_a_person_gave_to_skip_a_step_is_corrected_as_well() -> None:
+    bench = Bench(series(step("a", KEYED), step("b", KEYED, OF_A)))
+    bench.tell(SkipAsked(0, "ann", given=(SEVEN,)))
+    hand_back(bench, "b")
+    bench.tell(word(Verdict.DONE, EIGHT))
+    assert (bench.due, bench.phase("a")) == (0, Phase.SKIPPED)
+
+
+def test_calls_are_made_of_the_corrected_result() -> None:
+    values = Values()
+    bench = Bench(series(step("a", BARE), step("b", KEYED, OF_A))).ends("a", Reply.UNKNOWN)
+    for event in (word(Verdict.DONE, SEVEN), word(Verdict.DONE, EIGHT)):
+        bench.tell(event)
+        values.absorb(bench.facts)
+    assert values.results == {0: EIGHT}
+
+
+def test_a_result_that_a_call_was_made_of_stays() -> None:
+    correct = word(Verdict.DONE, EIGHT)
+    for reply in (Reply.UNKNOWN, Reply.TRANSIENT):
+        called = Bench(series(step("a", KEYED), step("b", KEYED, OF_A))).done("a").call("b")
+        stays(called, correct, "step a: b has been called with its result, which stays as it is")
+        called.report("b", reply)
+        called.look()
+        assert called.phase("b") is Phase.PLANNED
+        stays(called, correct, "b has been called with its result")
+    undone = Bench(series(step("a", KEYED), step("b", KEYED, OF_A), step("c", KEYED))).done("a", "b")
+    undone.tell(CancelAsked("ann"))
+    undone.done("b")
+    stays(undone, correct, "is being undone: it does not wait")
+
+
+def test_without_a_result_there_is_nothing_to_correct() -> None:
+    stays(unread_by_next(), word(Verdict.DONE), "step a is done: it does not wait for a person's word")
+
+
+def test_an_undo_is_called_with_the_corrected_result() -> None:
+    bench = unread_undo()
+    bench.tell(word(Verdict.DONE, EIGHT))
+    assert bench.due == 0
+    assert bench.done("a").state is TaskState.COMPENSATED
+
+
+def test_an_undo_that_was_never_sent_may_be_a_persons() -> None:
+    for verdict, offered in product((Verdict.UNDONE, Verdict.ABSENT, Verdict.KEPT), (False, True)):
+        bench = unread_undo()
+        if offered:  # and claimed by nobody: that is taken back
+            bench.wait(15_000).tell(Driven())
+        bench.tell(word(verdict))
+        assert bench.state is TaskState.COMPENSATED
+        assert bench.phase("a") is (Phase.KEPT if verdict is Verdict.KEPT else Phase.UNDONE)
+
+
+def test_an_unsent_undo_may_be_left_and_tried_again() -> None:
+    bench = unread_undo()
+    bench.tell(word(Verdict.LEFT))
+    assert (bench.state, bench.phase("a")) == (TaskState.FAILED, Phase.LEFT)
+    stays(bench, word(Verdict.DONE), "its undo is stuck: resolve it as undone, kept or left")
+
+
+def test_an_undo_about_to_be_called_or_called_before_is_no_persons() -> None:
+    fresh = Bench(series(step("a", KEYED), step("b", KEYED))).done("a")
+    fresh.tell(CancelAsked("ann"))
+    stays(fresh, word(Verdict.UNDONE), "is being undone: it does not wait")
+    for reply in (Reply.TRANSIENT, Reply.UNKNOWN):
+        stays(fresh.call("a"), word(Verdict.UNDONE), "is being undone: it does not wait")
+        fresh.report("a", reply)
+        fresh.look()
+        assert fresh.phase("a") is Phase.UNDO_PLANNED
+        stays(fresh, word(Verdict.UNDONE), "is being undone: it does not wait")
+    stays(fresh, word(Verdict.KEPT), "is being undone: it does not wait")
+    hand_back(fresh, "a")
+    stays(fresh, word(Verdict.UNDONE), "is being undone: it does not wait")
+    stays(unread_undo(), word(Verdict.DONE), "its undo was never sent: resolve it as undone, kept or left")
+
+
+def test_an_undo_handed_back_does_not_start_the_life_of_its_key() -> None:
+    bench = unread_undo(FOR_A_MINUTE)
+    assert (bench.opened("a").first_at, bench.opened("a").key_until) == (0, 0)
+    bench.call("a")
+    assert bench.opened("a").first_at == bench.now > START
+
+
+def test_a_blind_undo_handed_back_keeps_the_key_of_what_it_undoes() -> None:
+    bench = Bench(step("a", FOR_A_MINUTE)).call("a")
+    until = bench.opened("a").key_until
+    bench.tell(CancelAsked("ann"))
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out()
+    hand_back(bench, "a", wait=10)
+    assert (bench.opened("a").fate, bench.opened("a").key_until) == (Phase.UNKNOWN, until)
+
+
+# --- in the place of a probe
+
+
+def test_a_person_s_word_is_as_good_as_a_probe_s() -> None:
+    for verdict, offered in product((Verdict.DONE, Verdict.ABSENT), (False, True)):
+        bench = Bench(step("a", PROBED)).ends("a", Reply.UNKNOWN).wait_out()
+        assert bench.phase("a") is Phase.PROBE_PLANNED
+        if offered:
+            bench.tell(Driven())
+        bench.tell(word(verdict))
+        bench.look()
+        assert bench.phase("a") is (Phase.DONE if verdict is Verdict.DONE else Phase.PLANNED)
+
+
+def test_a_person_s_word_is_as_good_as_the_probe_s_of_an_undo() -> None:
+    for verdict in (Verdict.UNDONE, Verdict.ABSENT, Verdict.KEPT, Verdict.LEFT):
+        bench = Bench(series(step("a", PROBED), step("b", KEYED))).done("a")
+        bench.tell(CancelAsked("ann"))
+        bench.ends("a", Reply.UNKNOWN).wait_out()
+        assert bench.phase("a") is Phase.CHECK_PLANNED
+        bench.tell(word(verdict))
+        parked = verdict is Verdict.LEFT
+        assert bench.state is (TaskState.FAILED if parked else TaskState.COMPENSATED)
+
+
+def test_while_a_probe_is_asked_its_answer_is_waited_for() -> None:
+    bench = Bench(step("a", PROBED)).ends("a", Reply.UNKNOWN).wait_out().call("a")
+    assert bench.phase("a") is Phase.PROBE_CALLED
+    stays(bench, word(Verdict.ABSENT), "step a is under way: it does not wait for a person's word")
+
+
+def test_a_probed_undo_keeps_to_the_same_rules() -> None:
+    bench = unread_undo(PROBED)
+    bench.tell(word(Verdict.UNDONE))
+    assert bench.state is TaskState.COMPENSATED
