@@ -51,6 +51,7 @@ def test_without_faults_and_kills_all_goes_well(tmp_path: Path) -> None:
     ran = demo(tmp_path, "--trips", "10", "--kills", "0", "--faults", "none", "--seed", "1", code=0)
     assert SOUND in ran.stdout
     assert ran.stdout.count("0%") == 3
+    assert len(re.findall(r"^trip-\d+: its traveller asks to cancel it; the answer: ", ran.stderr, re.M)) == 2
 
 
 def test_services_without_keys_are_found_out(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Many tasks by the command line: chosen, counted, acted on; later starts; alerts."""
 
 import json
-import re
+import shlex
 import shutil
 import sys
 import time
@@ -24,16 +24,17 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     return shell
 
 
-def test_list_takes_filters_and_goes_on_from_page_to_page(shell: Shell) -> None:
-    ids, after = [], list[str]()
-    while True:
-        said = shell.run("list", "--json", "--where", "tag.customer=1", "--limit", "2", *after)
+def test_list_takes_filters_and_says_the_whole_command_for_the_next_page(shell: Shell) -> None:
+    ids, command = [], "list --json --where tag.customer=1 --where 'age<1d' --state Running --limit 2"
+    while command:
+        said = shell.run(*shlex.split(command))
         ids += [task["taskId"] for task in json.loads(said.out)]
-        more = re.search(r"--after (\S+)", said.err)
-        if more is None:
-            break
-        after = ["--after", more[1]]
+        _, _, command = said.err.partition("there are more: makegood ")
     assert ids == ["t-7", "t-4", "t-1"]
+    said = shell.run("--store", "sqlite:///makegood.db", "list", "--limit", "8")
+    assert "there are more: makegood list --limit 8 --store sqlite:///makegood.db --after " in said.err
+    _, last, *none = shell.ok(*shlex.split(said.err.partition(" makegood ")[2])).splitlines()
+    assert (last.split()[0], none) == ("t-0", [])
     for task in json.loads(shell.ok("list", "--json", "--where", "tag.customer=1")):
         assert task["tags"] == {"customer": "1"}
 

@@ -68,6 +68,12 @@ def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> N
         in why
     )
 
+    up.ok("pause", "trip-3", "--by", "bob")
+    assert "  a person (reserve_car), then somebody to resume it\n" in up.ok("list", "--state", "Failed")
+    shown = up.ok("show", "trip-3")
+    assert "whether reserve_car happened; it is paused as well, and must be resumed" in shown
+    up.ok("resume", "trip-3")
+
     refused = up.run("resolve", "trip-3", "reserve_car", "done")
     assert refused.code == 1
     assert "give its result (CLI: --result JSON)" in refused.err
@@ -174,6 +180,8 @@ def test_watch_all_prints_changes_until_it_is_interrupted(up: Shell) -> None:
         up.ok("resolve", "trip-10", "reserve_car", "done")
         assert watching.line("trip-10  Completed")
         assert watching.end(signal.SIGINT) == 0
+    said = up.run("watch", "--timeout", "0.1", "--json")
+    assert (said.code, said.err) == (0, "")
 
 
 def test_what_is_parked_reads_well_on_80_columns(up: Shell) -> None:
@@ -301,7 +309,6 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "bad deadline": ([*SUBMIT_IT, "--deadline", "-1"], 2, "error: a deadline"),
     "bad tag": ([*SUBMIT_IT, "--tag", "x"], 2, "error: --tag 'x' is not K=V"),
     "timeout alone": ([*SUBMIT_IT, "--timeout", "1"], 2, "error: --timeout is for --wait"),
-    "timeout for all": (["watch", "--timeout", "1"], 2, "error: --timeout is for watching one task"),
     "unknown plan": (["submit", "app.py:nope", "{}"], 2, "error: app.py has no plan 'nope'; its plans:"),
     "no plan named": (["submit", "app.py", "{}"], 2, "error: app.py: which plan?"),
     "no app named": (["up"], 2, "error: Missing argument 'APP...'"),

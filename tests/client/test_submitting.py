@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from makegood import Makegood, MakegoodError
-from makegood.client.makegood import SUBMITTED_MAX
+from makegood.client.submitting import SUBMITTED_MAX
 from makegood.errors import PayloadError, SubmissionConflict
 from tests.client.sample import Order, lamps, light, run
 

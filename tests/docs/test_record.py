@@ -12,6 +12,7 @@ from makegood.cli.look import IN_SHORT
 from makegood.reading.words import WAITED_FOR
 from makegood.testing import Strike, happens_late, lost_answer, lost_request
 from makegood.testing.rehearsal.performance import Performance, TurnedClock
+from tests.schemas import faults
 from tools.site import ROOT
 
 PAGE = (ROOT / "docs" / "record.md").read_text("utf-8")
@@ -83,6 +84,10 @@ def records() -> Iterator[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def seen() -> Records:
     return list(records())
+
+
+def test_every_record_is_of_its_schema(seen: Records) -> None:
+    assert [fault for record in seen for fault in faults("show", record)] == []
 
 
 def test_every_field_of_a_task_is_told(seen: Records) -> None:

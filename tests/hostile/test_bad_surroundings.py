@@ -82,6 +82,12 @@ STREAMS: dict[str, tuple[str, int, str]] = {
     "stdout closed": ("MG list >&-", 0, ""),
     "both closed": ("MG show nope >&- 2>&-", COULD_NOT, ""),
     "stdout full": ("MG list --json >/dev/full", COULD_NOT, "stdout: No space left on device; send it"),
+    "stdout full of help": (
+        "MG --help >/dev/full",
+        COULD_NOT,
+        "stdout: No space left on device; send it",
+    ),
+    "stdout full of a table": ("MG list >/dev/full", COULD_NOT, "stdout: No space left on device; send it"),
     "stderr full": ("MG show nope 2>/dev/full", COULD_NOT, ""),
 }
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tools.reference import api, cli, facts
+from tools.reference import api, cli, facts, schemas
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 AGAIN = "python -m tools.reference"
@@ -10,13 +10,14 @@ AGAIN = "python -m tools.reference"
 
 
 def pages() -> dict[str, str]:
-    """The text of each page, by the name of its file."""
-    return {"cli.md": cli.page(), "api.md": api.page(), "facts.md": facts.page()}
+    """The text of each file, by its name."""
+    written = {"cli.md": cli.page(), "api.md": api.page(), "facts.md": facts.page()}
+    return written | schemas.files()
 
 
 def main() -> None:
-    """Write every page."""
-    FOLDER.mkdir(exist_ok=True)
+    """Write every file."""
+    (FOLDER / "schemas").mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text, "utf-8")
 

@@ -6,6 +6,7 @@ from inspect import cleandoc
 import click
 
 from makegood.cli.main import makegood
+from tools.reference.schemas import FORMS
 from tools.reference.text import indented, table
 
 HEAD = """
@@ -42,6 +43,7 @@ FIELDS_TOLD = {
     "list": "record.md#in-lists",
     "rehearse": "rehearse.md#how-to-read-the-table",
     "show": "record.md",
+    "submit": "many-tasks.md#from-a-file",
     "why": "record.md#in-short",
 }
 """Where the fields of a command's --json are told, in docs/."""
@@ -71,6 +73,8 @@ def _command(name: str, command: click.Command, context: click.Context) -> Itera
     yield from _options(command, context)
     if name in FIELDS_TOLD:
         yield f"[What `--json` holds](../{FIELDS_TOLD[name]})."
+    if name in FORMS:
+        yield f"[Its JSON Schema](schemas/{name}.json)."
     if command.epilog:
         yield indented("\n".join(line.strip() for line in command.epilog.splitlines()[2:]))
 

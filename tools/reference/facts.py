@@ -48,7 +48,7 @@ def _fields(kind: type[events.Fact]) -> str:
 
 
 def _exported(name: str) -> str:
-    return facts._NAMES.get(name, name)
+    return facts.NAMES.get(name, name)
 
 
 def _told(kind: type[events.Fact]) -> str:

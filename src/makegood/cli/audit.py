@@ -1,5 +1,6 @@
 """`makegood audit`: what tasks have done outside, proved, and held against what services hold."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from makegood.cli.app import agents_of
 from makegood.cli.connect import connected, store_option
 from makegood.cli.look import json_option
 from makegood.errors import PlanError
+from makegood.reading.audit import Kind
 from makegood.reading.words import VERDICTS
 
 ENDS = {
@@ -74,7 +76,21 @@ def audit(
         output.document(report)
     else:
         _show(report, one_by_one=bool(task_ids))
+    _say_of_seals(report, seal, against)
     return output.OK if report.clean else output.COULD_NOT
+
+
+def _say_of_seals(report: Report, seal: Path | None, against: Path | None) -> None:
+    unsound = {found.task_id for found in report.findings if found.kind is Kind.RECORD}
+    if seal is not None:
+        left_out = f", not of {len(unsound)} that do not hold" if unsound else ""
+        output.say(
+            f"sealed in {seal}: the histories of {report.audited - len(unsound)} tasks{left_out}; keep it "
+            "where nobody who writes to the store can reach it, and check later: "
+            + shlex.join(["makegood", "audit", "--against", f"{seal}"])
+        )
+    if against is not None and not any(found.kind is Kind.SEAL for found in report.findings):
+        output.say(f"all that {against} sealed is still there")
 
 
 def _show(report: Report, *, one_by_one: bool) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from makegood.authoring.loading import load_module
 from makegood.cli import output
@@ -54,6 +55,16 @@ def store_url() -> str:
     return url
 
 
+def store_words() -> list[str]:
+    """`--store URL`, where the command line says it: what environment and default say holds anyway."""
+    ctx: click.Context | None = click.get_current_context()
+    while ctx is not None:
+        if ctx.get_parameter_source("store") is ParameterSource.COMMANDLINE:
+            return ["--store", store_url()]
+        ctx = ctx.parent
+    return []
+
+
 def given_codec() -> PayloadCodec | None:
     """The codec that MAKEGOOD_CODEC names, as APP:NAME; raises PlanError where it is not there."""
     spec = os.environ.get("MAKEGOOD_CODEC", "")
@@ -67,17 +78,21 @@ def given_codec() -> PayloadCodec | None:
 
 
 def connected(
-    work: Callable[[Makegood], Awaitable[T]], *, first: Callable[[Makegood], Awaitable[object]] | None = None
+    work: Callable[[Makegood], Awaitable[T]],
+    *,
+    first: Callable[[Makegood], Awaitable[object]] | None = None,
+    always: bool = False,
 ) -> T:
     """Do some work on the store, which must be there, unless it is said what is done `first` on a new one.
 
-    That is tried in memory before anything is made: what is refused leaves no empty store behind.
+    That is tried in memory before anything is made: what is refused leaves no empty store behind. `always`:
+    so it is where there is a store.
     """
     url = store_url()
     output.brief_warnings()
     if first is None:
         must_be_there(url)
-    elif not _is_there(url):
+    elif always or not _is_there(url):
         asyncio.run(_on(TRIAL_URL, first))
     return asyncio.run(_on(url, work))
 

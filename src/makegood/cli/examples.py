@@ -15,6 +15,7 @@ EXAMPLES: dict[str, str] = {
         makegood submit trip.py:book_trip @trip.json --id trip-9f3a --tag team=ops
         makegood submit trip.py:book_trip - --wait --timeout 60 < trip.json
         makegood submit trip.py:book_trip @trip.json --start-at 2h --deadline 600
+        makegood submit trip.py:book_trip --many trips.jsonl --tag day=monday
         """,
     "migrate": """
         makegood migrate
@@ -68,6 +69,7 @@ EXAMPLES: dict[str, str] = {
         """,
     "watch": """
         makegood watch
+        makegood watch --timeout 600 --json
         makegood watch trip-9f3a --timeout 60
         """,
     "cancel": """

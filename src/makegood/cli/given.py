@@ -1,7 +1,10 @@
-"""What a command is given: text, and JSON as it stands, in a file, or on stdin."""
+"""What a command is given: text, moments, and JSON as it stands, in a file or its lines, or on stdin."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -38,9 +41,16 @@ TEXT = Text()
 def read_json(source: str, what: str) -> bytes:
     """The JSON that is meant. Raises PayloadError when it cannot be read, is none, or holds a key twice."""
     hint = "" if source[:1] in "@-" else "; in a shell, put it in single quotes"
-    raw = b""
     try:
         raw = _read(source, what)
+    except UnicodeError as error:  # a shell can pass bytes that are no text
+        raise PayloadError(f"{what}: {error}{hint}") from None
+    return check_json(raw, what, hint)
+
+
+def check_json(raw: bytes, what: str, hint: str = "") -> bytes:
+    """The very bytes. Raises PayloadError when they are no JSON, or hold a key twice."""
+    try:
         msgspec.json.decode(raw)
         doubled = doubled_key(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
@@ -48,6 +58,29 @@ def read_json(source: str, what: str) -> bytes:
     if doubled:
         raise PayloadError(f"{what}: {doubled}")
     return raw
+
+
+def read_lines(source: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file, or of stdin (-), that are not blank, numbered from 1.
+
+    Raises PayloadError where it cannot be read, and for a line without end.
+    """
+    what = "stdin" if source == "-" else source
+    try:
+        with _opened(source) as file:
+            for number in count(1):
+                line = _at_most(file.readline, f"{what}, line {number}")
+                if not line:
+                    return
+                if line.strip():
+                    yield number, line
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PayloadError(f"{what}: {reason}; name a file of JSON lines, or - for stdin") from None
+
+
+def _opened(source: str) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(_stdin("--many")) if source == "-" else Path(source).open("rb")
 
 
 def _reason(error: Exception, raw: bytes) -> str:
@@ -84,25 +117,29 @@ def _read(source: str, what: str) -> bytes:
         return source.encode("utf-8", "surrogateescape")
     try:
         with Path(source[1:]).open("rb") as file:
-            return _at_most(file, what)
+            return _at_most(file.read, what)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise PayloadError(f"{what}: {source[1:]!r}: {reason}; @ stands before the name of a file") from None
 
 
 def _read_stdin(what: str) -> bytes:
-    stdin: TextIO | None = sys.stdin  # None in a process that was started without one
-    if stdin is None:
-        raise PayloadError(f"{what}: - is stdin, which is closed; pipe JSON into it, or give @file")
     try:
-        return _at_most(stdin.buffer, what)
+        return _at_most(_stdin(what).read, what)
     except OSError as error:
         raise PayloadError(f"{what}: stdin: {error.strerror}; pipe JSON into it, or give @file") from None
 
 
-def _at_most(file: BinaryIO, what: str) -> bytes:
+def _stdin(what: str) -> BinaryIO:
+    stdin: TextIO | None = sys.stdin  # None in a process that was started without one
+    if stdin is None:
+        raise PayloadError(f"{what}: - is stdin, which is closed; pipe JSON into it, or give a file")
+    return stdin.buffer
+
+
+def _at_most(read: Callable[[int], bytes], what: str) -> bytes:
     """All of it; raises PayloadError for what is far too large to be kept, or has no end."""
-    raw = file.read(READ_MAX + 1)
+    raw = read(READ_MAX + 1)
     if len(raw) > READ_MAX:
         raise PayloadError(
             f"{what} has more than {READ_MAX:,} bytes; a payload may take {PAYLOAD_MAX:,}: "

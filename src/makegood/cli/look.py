@@ -1,5 +1,6 @@
 """Commands that look: `list`, `show`, `history`, `why`. They change nothing."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -7,7 +8,7 @@ import click
 
 from makegood.cli import output
 from makegood.cli.bulk import chosen, where_option
-from makegood.cli.connect import connected, store_option
+from makegood.cli.connect import connected, store_option, store_words
 from makegood.cli.given import TEXT
 from makegood.cli.times import COLUMNS, Diary
 from makegood.client import Makegood, TaskPage, legible
@@ -15,7 +16,7 @@ from makegood.core.record import TaskState
 from makegood.reading.matching import Where
 from makegood.reading.story import story
 from makegood.reading.waiting import waited_for, waiting_sentence
-from makegood.reading.words import VERDICTS, state_name
+from makegood.reading.words import VERDICTS, WAITED_FOR, state_name
 
 F = TypeVar("F", bound=Callable[..., Any])
 Record = dict[str, Any]
@@ -70,7 +71,8 @@ def list_tasks(
     after: str | None,
 ) -> int:
     """Tasks, newest first."""
-    where = chosen([*terms, *[f"state={state}" for state in states], *([f"plan={plan}"] if plan else [])])
+    meant = [*terms, *[f"state={state}" for state in states], *([f"plan={plan}"] if plan else [])]
+    where = chosen(meant)
 
     async def work(makegood: Makegood) -> TaskPage:
         return await makegood.list(where, limit=limit, after=after)
@@ -85,8 +87,15 @@ def list_tasks(
             "no such task" if where != Where() else "no task yet; `makegood submit APP:PLAN INPUT` enters one"
         )
     if page.next is not None:
-        output.say(f"there are more: --after {page.next} shows the next {limit}, --limit more at once")
+        output.say(f"there are more: {_next_page(meant, limit, page.next, as_json=as_json)}")
     return output.OK
+
+
+def _next_page(terms: Sequence[str], limit: int, after: str, *, as_json: bool) -> str:
+    """The command that shows it, to be typed as it stands."""
+    words = ["makegood", "list", *[word for term in terms for word in ("--where", term)]]
+    words += ["--limit", f"{limit}", *(["--json"] if as_json else []), *store_words(), "--after", after]
+    return shlex.join(words)
 
 
 def task_row(task: Record) -> list[str]:
@@ -101,7 +110,10 @@ def task_row(task: Record) -> list[str]:
 
 
 def _waits_for(task: Record) -> str:
-    return waited_for(task["waiting"]) if "waiting" in task else ""
+    if "waiting" not in task:
+        return ""
+    pause = WAITED_FOR["pause"] if task["paused"] and task["waiting"]["for"] != "pause" else ""
+    return ", then ".join(filter(None, (waited_for(task["waiting"]), pause)))
 
 
 # --- one task

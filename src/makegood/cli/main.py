@@ -53,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MakegoodError as error:
         return output.failed(error)
     except Exception as error:
+        if isinstance(error, OSError) and output.is_of_stream(error):  # click writes help by itself
+            return output.failed(output.unwritten(error))
         if os.environ.get("MAKEGOOD_DEBUG"):
             raise
         return output.broke(error)

@@ -1,5 +1,6 @@
 """What the command line writes: data on stdout, talk on stderr; coloured on a terminal, with rich."""
 
+import errno
 import logging
 import os
 import sys
@@ -40,6 +41,9 @@ PROSE = frozenset({"WHAT", "WAITS FOR OR BECAUSE", "RESULT OR ERROR"})
 
 PROSE_WIDTH_MIN = 20
 
+UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""Why a stream cannot be written; one that nobody reads any more is no error."""
+
 Rows = Sequence[Sequence[str]]
 
 
@@ -56,7 +60,17 @@ def data(text: str) -> None:
     except BrokenPipeError:  # whoever reads has seen enough
         raise
     except OSError as error:
-        raise MakegoodError(f"stdout: {error.strerror}; send it to where there is room") from None
+        raise unwritten(error) from None
+
+
+def is_of_stream(error: OSError) -> bool:
+    """Whether it came from writing to what was open already: those errors name no file."""
+    return error.filename is None and error.errno in UNWRITABLE
+
+
+def unwritten(error: OSError) -> MakegoodError:
+    """That what was asked for could not be written."""
+    return MakegoodError(f"stdout: {error.strerror}; send it to where there is room")
 
 
 def document(value: Any) -> None:

@@ -52,20 +52,19 @@ def _not_ended(task_id: str, timeout: float | None) -> int:
 
 @click.command()
 @click.argument("task_id", metavar="[ID]", required=False)
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="With ID: wait at most S seconds.")
+@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Watch for at most S seconds.")
 @json_option
 @store_option
 def watch(task_id: str | None, timeout: float | None, as_json: bool) -> int:
     """Follow a task, or all that are under way.
 
-    With ID until the task has ended or is parked; it exits 0, 10, 20 or 30. Without, until Ctrl-C.
+    With ID until the task has ended or is parked; it exits 0, 10, 20 or 30. Without, until Ctrl-C, or for S
+    seconds; it exits 0.
     """
     if task_id is not None:
         return connected(lambda makegood: _follow(makegood, task_id, timeout, as_json))
-    if timeout is not None:
-        raise click.UsageError("--timeout is for watching one task")
     with suppress(KeyboardInterrupt):
-        connected(lambda makegood: _watch_all(makegood, as_json))
+        connected(lambda makegood: _watch_all(makegood, timeout, as_json))
     return output.OK
 
 
@@ -144,8 +143,13 @@ class _Changes:
         return [self._changed[name], name, state, plan, waits]
 
 
-async def _watch_all(makegood: Makegood, as_json: bool) -> None:
-    changes = _Changes(makegood)
+async def _watch_all(makegood: Makegood, timeout: float | None, as_json: bool) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(timeout):
+            await _show_changes(_Changes(makegood), as_json)
+
+
+async def _show_changes(changes: _Changes, as_json: bool) -> None:
     console = None if as_json else output.terminal()
     if console is None:
         await _print_changes(changes, as_json)

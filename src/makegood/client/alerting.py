@@ -13,7 +13,7 @@ from makegood.alerts import Alert, Hook, name_of
 from makegood.client.connection import Connection
 from makegood.core.events import Alerted
 from makegood.core.record import Head, TaskState
-from makegood.errors import MakegoodError
+from makegood.errors import MakegoodError, in_words
 from makegood.rooms import Entry
 from makegood.store.protocol import Query
 
@@ -95,7 +95,7 @@ class Alerts:
             async with asyncio.timeout(PATIENCE):
                 await hook(alert)
         except Exception as error:  # whatever the user's hook raises
-            said = str(error) if isinstance(error, MakegoodError) else f"{type(error).__name__}: {error}"
+            said = str(error) if isinstance(error, MakegoodError) else in_words(error)
             log.warning(
                 "task %s is parked, and %s could not tell: %s; it is tried again within %g s",
                 alert.task_id,

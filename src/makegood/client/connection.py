@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -32,8 +31,7 @@ POLL_FIRST, POLL_CAP = 0.05, 1.0
 """Seconds between looks at a task that another process drives."""
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True, dict=True):
     """A task read at one moment: its head, plan and history, opened as far as this process can.
 
     `closed` are the rows as they are stored.
@@ -82,8 +80,7 @@ class Snapshot:
             )
 
 
-@dataclass(frozen=True)
-class TaskPage:
+class TaskPage(msgspec.Struct, frozen=True):
     """Some of the tasks asked for, in short, and where to go on (None: that was all)."""
 
     tasks: Sequence[dict[str, Any]]

@@ -1,14 +1,10 @@
 """`Makegood`: a connection to a store and, with agents, everything that drives its tasks."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from random import SystemRandom
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
-
-import msgspec
+from typing import Any, Self, TypeVar
 
 from makegood.alerts import Hook
 from makegood.auditing.audit import Audit, Report
@@ -17,32 +13,17 @@ from makegood.authoring.agent import Agent
 from makegood.authoring.plans import PlanDefinition
 from makegood.client.bulk import RATE, Acted, act_on, restored
 from makegood.client.connection import ANY, Connection, Snapshot, TaskPage, known_form
-from makegood.client.legible import legible
+from makegood.client.submitting import Submitting, Terms
 from makegood.client.task import Task, user
-from makegood.core.events import TaskSubmitted, decode_row
-from makegood.core.plan import Millis, millis
-from makegood.errors import MakegoodError, PayloadError, PlanError, StoreError, SubmissionConflict
-from makegood.ids import check_task_id, make_task_id
-from makegood.payload import Envelope, PayloadCodec, UnknownField, canonical, codec_for, differing_paths
+from makegood.errors import PlanError, StoreError
+from makegood.payload import Envelope, PayloadCodec
 from makegood.reading.matching import Where
-from makegood.reading.words import is_text
 from makegood.runtime.engine import GRACE, Engine
 from makegood.store.protocol import Member, Store
 from makegood.store.url import DEFAULT_URL, open_store
 
-SUBMITTED_MAX = 1_000
-"""Tasks that submit_many enters at most: they are one commit."""
-
 In = TypeVar("In")
 Out = TypeVar("Out")
-
-
-class Terms(NamedTuple):
-    """What holds for a task that is submitted: moments (0: none), and tags."""
-
-    deadline: Millis
-    start_at: Millis
-    tags: dict[str, str]
 
 
 class Makegood:
@@ -69,10 +50,8 @@ class Makegood:
         self._engine = Engine(
             self._store, self._agents, audit_every=audit_every, alerts=alerts, envelope=self._envelope
         )
-        self._desk = self._engine.desk
-        self._connection = Connection(self._desk, self._envelope)
-        self._saved_plans: set[str] = set()
-        self._chance = SystemRandom()
+        self._connection = Connection(self._engine.desk, self._envelope)
+        self._submitting = Submitting(self._connection)
 
     async def __aenter__(self) -> Self:
         await self._engine.start()
@@ -105,9 +84,7 @@ class Makegood:
         The same id, plan and input again is the existing task. Raises SubmissionConflict for another plan or
         input under a taken id, PayloadError for an input that cannot be written, StoreError.
         """
-        _check_plan(plan)
-        raw = codec_for(plan.input_type).encode(input, "input", limit=self._envelope.clear_max)
-        return await self._enter(plan, raw, task_id, self._terms(deadline, start_at, tags))
+        return await self._submitting.one(plan, input, task_id, Terms(deadline, start_at, tags))
 
     async def submit_many(
         self,
@@ -119,38 +96,12 @@ class Makegood:
         start_at: datetime | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> Sequence[Task[Out]]:
-        """Enter a task for each input, all of them in one commit; see submit. At most SUBMITTED_MAX.
+        """Enter a task for each input, all of them in one commit; see submit. At most 1,000.
 
         All inputs are checked before any is entered. Where one of `task_ids` is taken by a task with another
         plan or input, SubmissionConflict is raised once the others are durable.
         """
-        _check_plan(plan)
-        codec, limit = codec_for(plan.input_type), self._envelope.clear_max
-        raws = [codec.encode(each, f"inputs[{n}]", limit=limit) for n, each in enumerate(inputs)]
-        terms = self._terms(deadline, start_at, tags)
-        names = self._names(plan.name, len(raws), task_ids)
-        await self._save_plan(plan)
-        entering = [self._enter(plan, raw, name, terms, names) for raw, name in zip(raws, names, strict=True)]
-        entered = await asyncio.gather(*entering, return_exceptions=True)
-        for each in entered:
-            if isinstance(each, BaseException):
-                raise each
-        return [each for each in entered if not isinstance(each, BaseException)]
-
-    def _names(self, plan: str, number: int, task_ids: Sequence[str] | None) -> list[str]:
-        """The ids of tasks that are submitted together. Raises MakegoodError where they cannot be."""
-        if number > SUBMITTED_MAX:
-            raise MakegoodError(
-                f"submit_many was given {number:,} inputs and takes {SUBMITTED_MAX:,}; call it several times"
-            )
-        if task_ids is None:
-            return [self._new_id(plan, self._desk.now()) for _ in range(number)]
-        names = [check_task_id(task_id) for task_id in task_ids]
-        if len(names) != number or len(set(names)) != number:
-            raise MakegoodError(
-                f"submit_many was given {number} inputs and {len(set(names))} different ids; give one each"
-            )
-        return names
+        return await self._submitting.many(plan, inputs, task_ids, Terms(deadline, start_at, tags))
 
     async def submit_json(
         self,
@@ -163,70 +114,7 @@ class Makegood:
         tags: Mapping[str, str] | None = None,
     ) -> Task[Out]:
         """The same with an input that is JSON already. A field its type does not have raises PayloadError."""
-        _check_plan(plan)
-        codec = codec_for(plan.input_type)
-        try:
-            kept = codec.encode(codec.decode(raw, "input"), "input", limit=self._envelope.clear_max)
-        except UnknownField as error:
-            raise PayloadError(
-                f"{error.path}: plan {plan.name} takes no such field; correct its name or leave it out"
-            ) from None
-        return await self._enter(plan, kept, task_id, self._terms(deadline, start_at, tags))
-
-    def _terms(
-        self,
-        deadline: float | timedelta | None,
-        start_at: datetime | None,
-        tags: Mapping[str, str] | None,
-    ) -> Terms:
-        start = _moment(start_at)
-        begins = max(self._desk.now(), start)
-        return Terms(0 if deadline is None else begins + _length(deadline), start, _check_tags(tags or {}))
-
-    async def _enter(
-        self,
-        plan: PlanDefinition[Any, Out],
-        raw: bytes,
-        task_id: str | None,
-        terms: Terms,
-        beside: Sequence[str] = (),
-    ) -> Task[Out]:
-        """Enter a task, in one commit with those `beside` it, which are entered at the same time."""
-        name = self._new_id(plan.name, self._desk.now()) if task_id is None else check_task_id(task_id)
-        closed = msgspec.Raw(self._envelope.close(raw, "input"))
-        event = TaskSubmitted(closed, terms.deadline, terms.tags, terms.start_at)
-        self._connection.check_open()
-        await self._save_plan(plan)
-        if not await self._desk.submit(plan.plan, name, event, beside=beside):
-            await self._check_same(plan, name, raw)
-        return Task(self._connection, name, plan.output_type)
-
-    def _new_id(self, plan: str, now: Millis) -> str:
-        return make_task_id(plan, now, self._chance.getrandbits(64))
-
-    async def _save_plan(self, plan: PlanDefinition[Any, Any]) -> None:
-        if plan.version not in self._saved_plans:
-            await self._store.save_plan(plan.version, plan.name, plan.document.canonical())
-            self._saved_plans.add(plan.version)
-
-    async def _check_same(self, plan: PlanDefinition[Any, Any], task_id: str, raw: bytes) -> None:
-        """The id is taken: fine if it is this very submission, made before."""
-        stored = await self._connection.stored(task_id)
-        if stored.plan != plan.name:
-            raise SubmissionConflict(
-                f"task {task_id!r} is there already, with plan {stored.plan!r}, not {plan.name!r}; "
-                "choose another id"
-            )
-        rows = await self._store.history(task_id)
-        with legible(task_id):
-            [given] = [f.input for f in decode_row(rows[0].body).facts if isinstance(f, TaskSubmitted)]
-        before = self._envelope.open(bytes(given), f"the input of task {task_id!r}")
-        if canonical(before) != canonical(raw):
-            paths = ", ".join(differing_paths(before, raw))
-            raise SubmissionConflict(
-                f"task {task_id!r} is there already, with another input (differs at {paths}); "
-                "choose another id"
-            )
+        return await self._submitting.json(plan, raw, task_id, Terms(deadline, start_at, tags))
 
     # --- looking
 
@@ -298,25 +186,11 @@ class Makegood:
         return await self._store.migrate()
 
 
-def _check_plan(plan: object) -> None:
-    if not isinstance(plan, PlanDefinition):
-        raise PlanError(f"{plan!r} is no plan; submit what @plan made of a function")
-
-
 def _check_store(store: Any) -> Store:
     if not hasattr(store, "commit"):
         raise StoreError(f"{store!r} is no store; give its URL, such as {DEFAULT_URL}")
     known: Store = store
     return known
-
-
-def _check_tags(tags: object) -> dict[str, str]:
-    if not isinstance(tags, Mapping):
-        raise PayloadError(f"tags={tags!r}: tags are pairs of text, as in tags={{'customer': '17'}}")
-    for name, value in tags.items():
-        if not is_text(name) or not is_text(value):
-            raise PayloadError(f"tags: {name!r}: {value!r} is not text; tags are pairs of text")
-    return dict(tags)
 
 
 def _check_agents(agents: object) -> Sequence[Agent]:
@@ -329,21 +203,3 @@ def _check_agents(agents: object) -> Sequence[Agent]:
         if named.setdefault(agent.name, agent) is not agent:
             raise PlanError(f"two different agents are called {agent.name!r}; give one another name")
     return list(named.values())
-
-
-def _length(length: object) -> Millis:
-    seconds = length.total_seconds() if isinstance(length, timedelta) else length
-    if not isinstance(seconds, int | float) or not 0 < seconds < 1e9:
-        raise PlanError(f"a deadline is a length of time in seconds, above 0 and below 1e9, not {seconds!r}")
-    return millis(seconds)
-
-
-def _moment(moment: object) -> Millis:
-    if moment is None:
-        return 0
-    if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise MakegoodError(
-            f"start_at={moment!r} is no moment in time: give a datetime with a time zone, "
-            "datetime(2027, 1, 1, tzinfo=UTC) say"
-        )
-    return max(0, millis(moment.timestamp()))

@@ -147,11 +147,11 @@ class Demo:
             await asyncio.sleep(self._chance.uniform(0, 0.2))
             try:
                 said = await makegood.task(task_id).cancel(by="demo", why="the traveller changed plans")
-                self._display.say(f"{task_id}: {said}")
             except StoreUnavailable:
                 raise
             except MakegoodError as refused:
-                self._display.say(str(refused))
+                said = str(refused).removeprefix(f"task {task_id}: ")
+            self._display.say(f"{task_id}: its traveller asks to cancel it; the answer: {said}")
 
     async def _watch(self, makegood: Makegood) -> None:
         """Show what goes on until every trip is at rest, or nothing moves any more."""

@@ -1,0 +1,197 @@
+"""Submitting: how tasks come into a store. The door to it are `Makegood.submit` and those beside it."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from random import SystemRandom
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from makegood.authoring.plans import PlanDefinition
+from makegood.client.connection import Connection
+from makegood.client.legible import legible
+from makegood.client.task import Task
+from makegood.core.events import TaskSubmitted, decode_row
+from makegood.core.plan import Millis, millis
+from makegood.errors import MakegoodError, PayloadError, PlanError, SubmissionConflict
+from makegood.ids import check_task_id, make_task_id
+from makegood.payload import UnknownField, canonical, codec_for, differing_paths
+from makegood.reading.words import is_text
+
+SUBMITTED_MAX = 1_000
+"""Tasks that submit_many enters at most: they are one commit."""
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+class Terms(NamedTuple):
+    """What was said of a task that is submitted; see Makegood.submit."""
+
+    deadline: float | timedelta | None
+    start_at: datetime | None
+    tags: Mapping[str, str] | None
+
+
+class Agreed(NamedTuple):
+    """Terms that were found good: moments (0: none), and tags."""
+
+    deadline: Millis
+    start_at: Millis
+    tags: dict[str, str]
+
+
+class Submitting:
+    """Enters tasks through a connection; each is durable once its method returns."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._desk = connection.desk
+        self._envelope = connection.envelope
+        self._saved_plans: set[str] = set()
+        self._chance = SystemRandom()
+
+    async def one(
+        self, plan: PlanDefinition[In, Out], input: In | None, task_id: str | None, terms: Terms
+    ) -> Task[Out]:
+        """See Makegood.submit."""
+        _check_plan(plan)
+        raw = codec_for(plan.input_type).encode(input, "input", limit=self._envelope.clear_max)
+        return await self._enter(plan, raw, task_id, self._agreed(terms))
+
+    async def many(
+        self,
+        plan: PlanDefinition[In, Out],
+        inputs: Iterable[In],
+        task_ids: Sequence[str] | None,
+        terms: Terms,
+    ) -> Sequence[Task[Out]]:
+        """See Makegood.submit_many."""
+        _check_plan(plan)
+        codec, limit = codec_for(plan.input_type), self._envelope.clear_max
+        raws = [codec.encode(each, f"inputs[{n}]", limit=limit) for n, each in enumerate(inputs)]
+        agreed = self._agreed(terms)
+        names = self._names(plan.name, len(raws), task_ids)
+        await self._save_plan(plan)
+        entering = [
+            self._enter(plan, raw, name, agreed, names) for raw, name in zip(raws, names, strict=True)
+        ]
+        entered = await asyncio.gather(*entering, return_exceptions=True)
+        for each in entered:
+            if isinstance(each, BaseException):
+                raise each
+        return [each for each in entered if not isinstance(each, BaseException)]
+
+    async def json(
+        self, plan: PlanDefinition[Any, Out], raw: bytes, task_id: str | None, terms: Terms
+    ) -> Task[Out]:
+        """See Makegood.submit_json."""
+        _check_plan(plan)
+        codec = codec_for(plan.input_type)
+        try:
+            kept = codec.encode(codec.decode(raw, "input"), "input", limit=self._envelope.clear_max)
+        except UnknownField as error:
+            raise PayloadError(
+                f"{error.path}: plan {plan.name} takes no such field; correct its name or leave it out"
+            ) from None
+        return await self._enter(plan, kept, task_id, self._agreed(terms))
+
+    def _agreed(self, terms: Terms) -> Agreed:
+        """Raises PlanError, MakegoodError or PayloadError for terms that are none."""
+        start = _moment(terms.start_at)
+        begins = max(self._desk.now(), start)
+        deadline = 0 if terms.deadline is None else begins + _length(terms.deadline)
+        return Agreed(deadline, start, _tags(terms.tags or {}))
+
+    async def _enter(
+        self,
+        plan: PlanDefinition[Any, Out],
+        raw: bytes,
+        task_id: str | None,
+        terms: Agreed,
+        beside: Sequence[str] = (),
+    ) -> Task[Out]:
+        """Enter a task, in one commit with those `beside` it, which are entered at the same time."""
+        name = self._new_id(plan.name, self._desk.now()) if task_id is None else check_task_id(task_id)
+        closed = msgspec.Raw(self._envelope.close(raw, "input"))
+        event = TaskSubmitted(closed, terms.deadline, terms.tags, terms.start_at)
+        self._connection.check_open()
+        await self._save_plan(plan)
+        if not await self._desk.submit(plan.plan, name, event, beside=beside):
+            await self._check_same(plan, name, raw)
+        return Task(self._connection, name, plan.output_type)
+
+    def _names(self, plan: str, number: int, task_ids: Sequence[str] | None) -> list[str]:
+        """The ids of tasks that are submitted together. Raises MakegoodError where they cannot be."""
+        if number > SUBMITTED_MAX:
+            raise MakegoodError(
+                f"submit_many was given {number:,} inputs and takes {SUBMITTED_MAX:,}; call it several times"
+            )
+        if task_ids is None:
+            return [self._new_id(plan, self._desk.now()) for _ in range(number)]
+        names = [check_task_id(task_id) for task_id in task_ids]
+        if len(names) != number or len(set(names)) != number:
+            raise MakegoodError(
+                f"submit_many was given {number} inputs and {len(set(names))} different ids; give one each"
+            )
+        return names
+
+    def _new_id(self, plan: str, now: Millis) -> str:
+        return make_task_id(plan, now, self._chance.getrandbits(64))
+
+    async def _save_plan(self, plan: PlanDefinition[Any, Any]) -> None:
+        if plan.version not in self._saved_plans:
+            await self._connection.store.save_plan(plan.version, plan.name, plan.document.canonical())
+            self._saved_plans.add(plan.version)
+
+    async def _check_same(self, plan: PlanDefinition[Any, Any], task_id: str, raw: bytes) -> None:
+        """The id is taken: fine if it is this very submission, made before."""
+        stored = await self._connection.stored(task_id)
+        if stored.plan != plan.name:
+            raise SubmissionConflict(
+                f"task {task_id!r} is there already, with plan {stored.plan!r}, not {plan.name!r}; "
+                "choose another id"
+            )
+        rows = await self._connection.store.history(task_id)
+        with legible(task_id):
+            [given] = [f.input for f in decode_row(rows[0].body).facts if isinstance(f, TaskSubmitted)]
+        before = self._envelope.open(bytes(given), f"the input of task {task_id!r}")
+        if canonical(before) != canonical(raw):
+            paths = ", ".join(differing_paths(before, raw))
+            raise SubmissionConflict(
+                f"task {task_id!r} is there already, with another input (differs at {paths}); "
+                "choose another id"
+            )
+
+
+def _check_plan(plan: object) -> None:
+    if not isinstance(plan, PlanDefinition):
+        raise PlanError(f"{plan!r} is no plan; submit what @plan made of a function")
+
+
+def _length(length: object) -> Millis:
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    if not isinstance(seconds, int | float) or not 0 < seconds < 1e9:
+        raise PlanError(f"a deadline is a length of time in seconds, above 0 and below 1e9, not {seconds!r}")
+    return millis(seconds)
+
+
+def _moment(moment: object) -> Millis:
+    if moment is None:
+        return 0
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise MakegoodError(
+            f"start_at={moment!r} is no moment in time: give a datetime with a time zone, "
+            "datetime(2027, 1, 1, tzinfo=UTC) say"
+        )
+    return max(0, millis(moment.timestamp()))
+
+
+def _tags(tags: object) -> dict[str, str]:
+    if not isinstance(tags, Mapping):
+        raise PayloadError(f"tags={tags!r}: tags are pairs of text, as in tags={{'customer': '17'}}")
+    for name, value in tags.items():
+        if not is_text(name) or not is_text(value):
+            raise PayloadError(f"tags: {name!r}: {value!r} is not text; tags are pairs of text")
+    return dict(tags)

@@ -1,0 +1,111 @@
+"""`makegood submit --many`: a task for each line, none before all are found good, and none twice."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.terminal import APP, Shell
+
+SUBMIT = ("submit", "app.py:book_trip", "--many")
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A folder without a store."""
+    shutil.copy(APP, tmp_path / "app.py")
+    return Shell(tmp_path)
+
+
+def lines(*each: Any) -> str:
+    return "\n".join(json.dumps(line) for line in each) + "\n"
+
+
+def trip(who: str, **more: Any) -> dict[str, Any]:
+    return {"input": {"who": who}, **more}
+
+
+def tasks(shell: Shell) -> dict[str, dict[str, Any]]:
+    return {task["taskId"]: task for task in json.loads(shell.ok("list", "--json"))}
+
+
+def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None:
+    later = trip("bob", id="b", start_at="2h", tags={"day": "tuesday"})
+    given = lines(trip("ann", id="a"), later, trip("ann", id="a")) + "\n" + lines(trip("cleo", id="c"))
+    (shell.folder / "trips.jsonl").write_text(given)
+    said = shell.run(*SUBMIT, "trips.jsonl", "--tag", "day=monday", "--tag", "by=ann")
+    assert (said.code, said.out.split()) == (0, ["a", "b", "a", "c"])
+    assert "submit: 4 of 4 lines, 0 refused" in said.err
+    assert "no process is up" in said.err
+    found = tasks(shell)
+    assert found.keys() == {"a", "b", "c"}
+    assert found["a"]["tags"] == {"by": "ann", "day": "monday"}
+    assert found["b"]["tags"] == {"by": "ann", "day": "tuesday"}
+    assert "starts in" in shell.ok("history", "b")
+    again = shell.run(*SUBMIT, "-", "--json", stdin=given)
+    told = [json.loads(line) for line in again.out.splitlines()]
+    assert told == [{"line": n, "taskId": task_id} for n, task_id in ((1, "a"), (2, "b"), (3, "a"), (5, "c"))]
+    assert tasks(shell) == found
+
+
+BAD = [
+    (trip("x", id="a b"), "task id 'a b': an id has 1 to 100 letters"),
+    (trip("other", id="a"), "line 1 has its id, 'a', and another input; change one"),
+    ({"input": {"who": 3}}, "input.who: Expected `str`, got `int`"),
+    ({"input": {"who": "x", "whom": "y"}}, "input.whom: plan book_trip takes no such field"),
+    ({"imput": {"who": "x"}}, 'unknown field `imput`; a line is {"input": ..., "id": "...", '),
+    ({"id": "b"}, "plan book_trip takes an input: `input` is missing; a line is {"),
+    (trip("x", start_at="noon"), "start_at: 'noon' is no moment; write 2027-01-31T08:00:00Z"),
+    (trip("x", deadline=-1), "a deadline is a length of time in seconds, above 0"),
+    (trip("x", tags={"a": 1}), "Expected `str`, got `int` - at `$.tags[...]`; a line is {"),
+    ([], "Expected `object`, got `array`; a line is {"),
+]
+
+
+def test_every_bad_line_is_named_before_anything_is_submitted(shell: Shell) -> None:
+    given = lines(trip("ann", id="a"), *[line for line, _ in BAD]) + '{"input": {"who": "x"}'
+    said = shell.run(*SUBMIT, "-", stdin=given)
+    assert (said.code, said.out) == (2, "")
+    told = said.err.removeprefix("error: ").splitlines()
+    for number, (_, words) in enumerate(BAD, 2):
+        assert told[number - 2].startswith(f"stdin, line {number}: ")
+        assert words in told[number - 2]
+    assert "line 12: the line: JSON is malformed: it ends in the middle" in told[-2]
+    assert told[-1] == "11 lines are wrong; nothing was submitted"
+    assert not (shell.folder / "makegood.db").exists()
+    many = shell.run(*SUBMIT, "-", stdin=lines(*[{}] * 25)).err.splitlines()
+    assert (len(many), many[-1]) == (21, "25 lines are wrong (5 more are not shown); nothing was submitted")
+
+
+def test_an_id_that_is_another_tasks_is_told_and_keeps_no_other(shell: Shell) -> None:
+    shell.ok("submit", "app.py:book_trip", '{"who": "ann"}', "--id", "a")
+    shell.ok("submit", "app.py:book_trip", '{"who": "bob"}', "--id", "b")
+    given = lines(trip("x", id="a"), trip("y", id="b"), trip("cleo", id="c"))
+    said = shell.run(*SUBMIT, "-", stdin=given)
+    assert (said.code, said.out) == (1, "c\n")
+    for number, name in ((1, "a"), (2, "b")):
+        assert f"line {number}: task '{name}' is there already, with another input" in said.err
+    assert "submit: 1 of 3 lines, 2 refused" in said.err
+    assert tasks(shell).keys() == {"a", "b", "c"}
+    first, *_ = shell.run(*SUBMIT, "-", "--json", stdin=given).out.splitlines()
+    assert json.loads(first)["error"].startswith("task 'a' is there already")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["-", "--wait"], "--many takes no INPUT, --id or --wait: each line has its own"),
+        (["-", "--id", "a"], "--many takes no INPUT, --id or --wait: each line has its own"),
+        (["nowhere.jsonl"], "nowhere.jsonl: No such file or directory; name a file of JSON lines, or - for"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said(shell: Shell, given: list[str], words: str) -> None:
+    said = shell.run(*SUBMIT, *given)
+    assert (said.code, said.out) == (2, "")
+    assert words in said.err
+
+
+def test_json_is_for_many_lines(shell: Shell) -> None:
+    assert "--json is for --many" in shell.run("submit", "app.py:book_trip", "{}", "--json").err
