@@ -100,3 +100,34 @@ def test_what_was_done_after_the_backup_is_not_done_again(tmp_path: Path) -> Non
             await work()
 
     asyncio.run(bounded())
+
+
+def test_a_task_cancelled_after_the_restore_undoes_what_the_backup_does_not_know(tmp_path: Path) -> None:
+    store, backup = tmp_path / "tasks.db", tmp_path / "backup.db"
+
+    async def work() -> None:
+        async with Makegood(f"sqlite:///{store}") as client:
+            await client.submit(errands, task_id="c")
+        shutil.copy(store, backup)
+        async with Makegood(f"sqlite:///{store}", AGENTS) as makegood:
+            await makegood.task("c").result(20)
+        put_back(backup, store)
+        async with Makegood(f"sqlite:///{store}") as client:
+            await client.restored(by="ann", why="the disk died")
+            await client.task("c").cancel(by="ann")
+        ledger.undone.clear()
+        async with Makegood(f"sqlite:///{store}", AGENTS) as makegood:
+            task = makegood.task("c")
+            assert await task.wait(30) == "Failed"  # nobody but a person can tell of the call by phone
+            assert ledger.undone == []
+            await task.resolve("phone", "done", b'"neither-2"')
+            assert await task.wait(30) == "Failed"  # nor whether it was called off since
+            await task.resolve("phone", "undone", why="called it off")
+            assert await task.wait(30) == "Compensated"
+        assert ledger.undone == ["hire probed-1", "order None"]
+
+    async def bounded() -> None:
+        async with asyncio.timeout(90):
+            await work()
+
+    asyncio.run(bounded())

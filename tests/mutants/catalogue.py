@@ -228,12 +228,16 @@ LIVES = {
     "an undo that was sent and failed is a person's": "honest people say what is there",
     "a result is corrected though a call was made of it": "honest people give what is there",
     "a blind undo that was handed back forgets the life of its key": "it must be handed back just there",
+    "what may have been done since a backup is skipped": "somebody must skip it before its turn",
+    "what was left is undone out of its turn": "a step must be left, and retried, just then",
+    "a call cut off late is only filed where it is the latest": "a call must outlive its bound just there",
     "a deadline heard in vain is heard for ever": "it costs rows, and no promise",
     "jitter takes away": "the Supervisor draws no negative jitter",
 }
 """Mutants of the core that the simulation does not show, with the reason; the core's own tests find them."""
 
 BUDGETS = {
+    "what never began in a backup was never called": 1000,
     "a retry counts on a key that has died meanwhile": 3000,
     "a planned retry does not keep a task from parking": 3000,
     "an offer outlives the turn": 1000,
