@@ -135,7 +135,7 @@ def test_pause_and_resume_are_news_once() -> None:
     assert bench.tell(PAUSE, PAUSE, RESUME) == [True, False, True]
 
 
-@pytest.mark.parametrize("act", [PAUSE, RESUME, RETRY, skip(0), resolve(0, Verdict.DONE)])
+@pytest.mark.parametrize("act", [PAUSE, RESUME, RETRY, skip(0), resolve(0, Verdict.ABSENT)])
 @pytest.mark.parametrize("ended", [completed, compensated])
 def test_an_ended_task_takes_no_more_orders(ended: object, act: Event) -> None:
     assert callable(ended)
@@ -287,7 +287,11 @@ def test_a_pivot_and_the_way_back_are_not_skipped() -> None:
 
 def test_a_result_that_is_used_later_must_be_given() -> None:
     body = series(A, step("b", KEYED, args={"x": {"$ref": "a"}}))
-    refused(Bench(body), skip(0), r"a later step uses its result; give its result \(CLI: --result JSON\)")
+    refused(
+        Bench(body),
+        skip(0),
+        r"a later step, or the plan.s output, uses its result; give it \(CLI: --result JSON\)",
+    )
     bench = Bench(body)
     bench.tell(skip(0, result=True))
     assert bench.phase("a") is Phase.SKIPPED
@@ -312,7 +316,7 @@ def test_done_with_a_result_that_is_used_needs_the_result() -> None:
     refused(
         bench,
         resolve(0, Verdict.DONE),
-        r"a later step uses its result; give its result \(CLI: --result JSON\)",
+        r"a later step, or the plan.s output, uses its result; give it \(CLI: --result JSON\)",
     )
     bench.tell(resolve(0, Verdict.DONE, result=True))
     assert bench.state is TaskState.COMPLETED
@@ -456,3 +460,32 @@ def test_the_key_that_a_repeated_blind_undo_finds_its_effect_by_can_be_forgotten
     bench.tell(RETRY)
     bench.wait(60_000).look()
     assert bench.phase("a") is Phase.UNDO_STUCK
+
+
+def test_what_was_left_is_undone_when_nothing_else_is() -> None:
+    bench = stuck_then_left("b")
+    assert bench.phase("a") is Phase.UNDO_OFFERED or bench.phase("a") is Phase.UNDO_PLANNED
+    refused(
+        bench, RetryAsked(1, "ann"), "step b: it was left; what is under way, or was done after it, is to be"
+    )
+    bench.done("a")
+    bench.tell(RetryAsked(1, "ann"))
+    assert bench.done("b").state is TaskState.COMPENSATED
+
+
+def test_of_several_that_were_left_the_last_is_undone_first() -> None:
+    bench = stuck_then_left("b", "a")
+    bench.tell(RETRY)
+    assert (bench.phase("a"), bench.phase("b")) == (Phase.LEFT, Phase.UNDO_PLANNED)
+    bench.done("b").tell(RETRY)
+    assert bench.done("a").state is TaskState.COMPENSATED
+
+
+def stuck_then_left(*names: str) -> Bench:
+    """Two steps are done and undone, but for these, whose undo is refused; a person leaves each."""
+    bench = Bench(series(A, B, step("c", KEYED))).done("a", "b")
+    bench.tell(CANCEL)
+    for name in names:
+        bench.ends(name, Reply.REFUSED)
+        bench.tell(resolve(bench.plan.index_of[name], Verdict.LEFT))
+    return bench

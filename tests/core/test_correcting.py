@@ -10,7 +10,7 @@ from makegood.core.events import CancelAsked, Driven, HandedBack, Reply, Resolve
 from makegood.core.record import Phase, TaskState
 from makegood.core.values import Values
 from makegood.errors import ActRefused
-from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PROBED, series, step
+from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PIVOT, PROBED, series, step
 from tests.core.scripts import SEVEN, START, Bench
 
 EIGHT = msgspec.Raw(b"8")
@@ -147,6 +147,40 @@ def test_a_blind_undo_handed_back_keeps_the_key_of_what_it_undoes() -> None:
     bench.wait_out()
     hand_back(bench, "a", wait=10)
     assert (bench.opened("a").fate, bench.opened("a").key_until) == (Phase.UNKNOWN, until)
+
+
+# --- when it has ended
+
+
+def test_the_result_of_a_completed_task_is_corrected_where_only_its_output_is_made_of_it() -> None:
+    bench = Bench(series(step("a", KEYED), step("b", KEYED, OF_A)), output={"$ref": "b"}).done("a", "b")
+    head = bench.head
+    assert bench.tell(ResolveAsked(1, Verdict.DONE, "ann", given=(EIGHT,))) == [True]
+    assert (bench.state, bench.head.marks) == (TaskState.COMPLETED, head.marks)
+    stays(bench, word(Verdict.DONE, EIGHT), "step a: b has been called with its result")
+    stays(bench, ResolveAsked(1, Verdict.ABSENT, "ann"), "it has ended; it cannot be resolved")
+    stays(bench, ResolveAsked(1, Verdict.DONE, "ann"), "it has ended; it cannot be resolved")
+
+
+def test_an_effect_that_a_person_finds_after_the_end_is_undone() -> None:
+    bench = Bench(series(step("a", BARE), step("b", KEYED))).ends("a", Reply.UNKNOWN).wait_out()
+    bench.tell(CancelAsked("ann"), word(Verdict.ABSENT))
+    bench.look()
+    assert bench.state is TaskState.COMPENSATED
+    stays(bench, ResolveAsked(1, Verdict.DONE, "ann"), "it has ended")  # it was never called
+    stays(bench, word(Verdict.UNDONE), "it has ended")
+    bench.tell(word(Verdict.DONE, SEVEN))
+    assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATING, Phase.UNDO_PLANNED)
+    assert bench.done("a").state is TaskState.COMPENSATED
+
+
+def test_a_pivot_that_a_person_finds_after_the_end_is_first_theirs() -> None:
+    bench = Bench(step("a", KEYED, PIVOT)).ends("a", Reply.REFUSED)
+    assert bench.state is TaskState.COMPENSATED
+    bench.tell(word(Verdict.DONE))
+    assert (bench.state, bench.phase("a")) == (TaskState.FAILED, Phase.DOUBT)
+    bench.tell(word(Verdict.KEPT))
+    assert bench.state is TaskState.COMPENSATED
 
 
 # --- in the place of a probe

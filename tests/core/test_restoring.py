@@ -214,7 +214,9 @@ def test_what_was_left_is_not_undone_before_what_came_after_it() -> None:
     bench = turned(step("a", BARE), step("b", TOMB))
     bench.tell(ResolveAsked(0, Verdict.LEFT, "ann"))
     assert phases(waited(bench)) == "LEFT UNDO_PLANNED"
-    with pytest.raises(ActRefused, match="step a: what was done after it is to be undone first"):
+    with pytest.raises(
+        ActRefused, match="step a: it was left; what is under way, or was done after it, is to be"
+    ):
         bench.tell(RetryAsked(0, "ann"))
     assert bench.done("b").state is TaskState.FAILED
     bench.tell(ResolveAsked(0, Verdict.KEPT, "ann"))
@@ -223,3 +225,11 @@ def test_what_was_left_is_not_undone_before_what_came_after_it() -> None:
 
 def test_the_key_of_a_do_that_is_not_on_record_was_its_first() -> None:
     assert Values().do_key("t", two(KEYED).plan.steps[1]) == "t-b"
+
+
+def test_an_offer_of_the_backup_is_made_anew_under_another_number() -> None:
+    """Its number may have been claimed since, and that call may report yet."""
+    bench = offered(KEYED)
+    number = bench.opened("a").attempt
+    bench.tell(RESTORED)
+    assert bench.call("a").opened("a").attempt > number + 999

@@ -1,5 +1,6 @@
 """What could strand a task: each rule finds what it is for, and is silent where that is mended."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -33,11 +34,17 @@ FOR_A_DAY = {"class": {"keyed": 86_400}}
 FOREVER = {"attempts": 1_000_000}
 
 
-def findings(body: Body, *, deadline: int | None = None, lacking: str = "") -> list[Finding]:
+def findings(
+    body: Body,
+    *,
+    deadline: int | None = None,
+    lacking: str = "",
+    untyped: Mapping[str, Sequence[str]] | None = None,
+) -> list[Finding]:
     """Timeout 10 s, settle 5 s, 3 tries, 2 asks, an hour for the undo: if not said otherwise."""
     plan = plan_of(body)
     actions = frozenset(f"{each.agent}/{each.action}" for each in plan.steps if each.name != lacking)
-    return check(Setting(plan=plan, actions=actions, grace=10_000, deadline=deadline))
+    return check(Setting(plan=plan, actions=actions, untyped=untyped or {}, grace=10_000, deadline=deadline))
 
 
 def rules(body: Body, **given: Any) -> list[str]:
@@ -193,7 +200,7 @@ def test_a_rule_is_silent_where_that_is_mended(case: str) -> None:
 
 
 def test_every_rule_is_shown_both() -> None:
-    named = {rule.__name__.replace("_", "").lower() for rule in RULES} - {"nobodycalls"}
+    named = {rule.__name__.replace("_", "").lower() for rule in RULES} - {"nobodycalls", "untypedaction"}
     assert {rule.lower() for rule, *_ in FOUND.values()} == named
     assert {rule.lower() for rule, _ in SILENT.values()} == named
 
@@ -202,6 +209,13 @@ def test_an_action_that_nobody_has() -> None:
     [found] = findings(series(step("a", TOMB), step("b", TOMB)), lacking="b")
     assert (found.rule, found.severity, found.step) == ("nobodyCalls", Severity.BROKEN, "b")
     assert "no agent here has b-agent/b" in found.what
+
+
+def test_an_action_that_does_not_say_its_types() -> None:
+    body = series(step("a", TOMB), step("b", TOMB))
+    [found] = findings(body, untyped={"a-agent/a": ["guest", "room", "return"], "b-agent/b": []})
+    assert (found.rule, found.severity, found.step) == ("untypedAction", Severity.NOTE, "a")
+    assert "does not say the type of guest, room and its result: only plain JSON" in found.what
 
 
 def test_a_good_plan_has_no_findings() -> None:

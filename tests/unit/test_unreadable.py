@@ -144,5 +144,3 @@ def test_an_undo_that_cannot_read_the_result_waits_for_a_better_one_or_a_person(
         assert CORRECT in waits
         assert "makegood resolve t reserve_room undone" in waits
         assert ended == "Compensated"
-
-

@@ -442,10 +442,10 @@ def test_lists_say_it_from_the_head_alone() -> None:
 
 def test_a_waiting_in_words() -> None:
     waiting = doubtful().record()["waiting"]
-    assert waited_for(waiting) == "a lost call to die (car)"
+    assert waited_for(waiting) == "a lost call's time to run out (car)"
     assert waiting_sentence(waiting) == (
-        "a lost call to die (car), since 2026-07-05T10:00:00.000Z, until 2026-07-05T10:00:40.000Z: no call "
-        "can still arrive then; a person is asked whether car happened"
+        "a lost call's time to run out (car), since 2026-07-05T10:00:00.000Z, until "
+        "2026-07-05T10:00:40.000Z: no call can still arrive then; a person is asked whether car happened"
     )
 
 

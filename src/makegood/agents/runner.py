@@ -39,7 +39,7 @@ CLIENTS = frozenset(
 STILL_WAITING = 10.0
 """Seconds between two words on what holds up leaving."""
 OVERRUN_CHECK = 0.2
-"""Seconds after its timeout in which an async action must have ended; then its lease is kept for it."""
+"""Seconds after its timeout in which an action must have ended; then its lease is kept for it."""
 
 
 class Flight:
@@ -254,15 +254,12 @@ class Runner:
     # --- time
 
     def _time_out(self, flight: Flight) -> None:
-        """The call's life is over: cut an async action off; a thread keeps its slot and its lease."""
-        loop = asyncio.get_running_loop()
+        """The call's life is over: cut an async action off; a thread may be about to end by itself."""
         if flight.call_off(flight.work.not_sent(NO_THREAD)):
             return
-        if flight.threaded:
-            self._overran(flight)
-        elif flight.task is not None:
+        if flight.task is not None and not flight.threaded:
             flight.task.cancel()
-            flight.timer = loop.call_later(OVERRUN_CHECK, self._overran, flight)
+        flight.timer = asyncio.get_running_loop().call_later(OVERRUN_CHECK, self._overran, flight)
 
     def _overran(self, flight: Flight) -> None:
         work, flight.overrun = flight.work, True

@@ -70,13 +70,9 @@ def retry(draft: Draft, event: RetryAsked) -> bool:
         why_not = _why_not_retried(draft, event.step)
         if why_not:
             raise ActRefused(f"step {draft.step(event.step).name}: {why_not}")
-        steps = [event.step]
-    else:
-        steps = [n for n in range(len(draft.marks)) if not _why_not_retried(draft, n)]
-        if not steps:
-            raise ActRefused("no step of it waits for another try; `makegood why` says what it waits for")
-    for step in steps:
-        _retry_step(draft, step)
+        _retry_step(draft, event.step)
+    elif not _retry_all(draft):
+        raise ActRefused("no step of it waits for another try; `makegood why` says what it waits for")
     _move_on(draft)
     return True
 
@@ -104,7 +100,8 @@ def skip(draft: Draft, event: SkipAsked) -> bool:
 
 def resolve(draft: Draft, event: ResolveAsked) -> bool:
     """Settle what only a person can: what happened at the service, with evidence."""
-    _refuse_ended(draft, "resolved")
+    if not resolving.speaks_of_an_end(draft, event):
+        _refuse_ended(draft, "resolved")
     step = draft.step(event.step)
     if event.seen not in (-1, draft.head.stands_since(event.step)):
         raise ActRefused(f"step {step.name} has moved on since you looked; look at the service again")
@@ -126,7 +123,7 @@ def _why_not_retried(draft: Draft, step: int) -> str:
         if opened.due > 0:
             return still_flying("last call", opened.due, draft.now)
         if phase == Phase.LEFT and not lanes.its_turn(draft, step):
-            return "what was done after it is to be undone first"
+            return "it was left; what is under way, or was done after it, is to be undone first"
         if plan.pivot and not draft.forward:
             return "it is the pivot and the task turned; resolve it instead, as kept or absent"
         if doubt.key_died(Phase.UNDO_PLANNED, opened, draft.now) and not plan.probe:
@@ -137,6 +134,16 @@ def _why_not_retried(draft: Draft, step: int) -> str:
     if phase in CERTAINLY_NOT and draft.forward:
         return ""
     return f"it {STANDING[phase]}: there is nothing to try again"
+
+
+def _retry_all(draft: Draft) -> bool:
+    """Each step that may be tried again as it comes to it, the last of the plan first; whether one may."""
+    found = False
+    for step in reversed(range(len(draft.marks))):
+        if not _why_not_retried(draft, step):
+            _retry_step(draft, step)
+            found = True
+    return found
 
 
 def _retry_step(draft: Draft, step: int) -> None:

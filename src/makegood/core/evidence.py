@@ -85,15 +85,24 @@ def _casts_doubt(draft: Draft, event: Reported) -> Open:
 def _surfaced_where_none_was(draft: Draft, event: Reported) -> None:
     if draft.head.state is TaskState.COMPLETED:
         return
-    if draft.forward or draft.step(event.step).pivot:
-        opened = draft.move(event.step, Phase.DOUBT)
-        opened.doubt = opened.surfaced = True
-    else:
+    if not _asks_first(draft, event.step):
         draft.facts.append(Surfaced(event.step, event.attempt))
-        if event.reply is Reply.SPOILED:
-            spoiled(draft, event.step)
-        else:
-            done(draft, event.step)
+    found_live(draft, event.step, usable=event.reply is not Reply.SPOILED)
+
+
+def _asks_first(draft: Draft, step: int) -> bool:
+    return draft.forward or draft.step(step).pivot
+
+
+def found_live(draft: Draft, step: int, *, usable: bool = True) -> None:
+    """An effect is there where the record holds none: it is undone, or first a person is asked."""
+    if _asks_first(draft, step):
+        opened = draft.move(step, Phase.DOUBT)
+        opened.doubt = opened.surfaced = True
+    elif usable:
+        done(draft, step)
+    else:
+        spoiled(draft, step)
     _reopen(draft)
 
 

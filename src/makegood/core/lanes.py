@@ -287,7 +287,7 @@ def _undo_after_restore(draft: Draft, step: int, opened: Open) -> None:
 
 
 def its_turn(draft: Draft, step: int) -> bool:
-    """Whether whatever stands after a step is undone, as far as it is going to be."""
+    """Whether a step that was left may be undone now: nothing else is, nor is to be before it."""
     reached = False
 
     def through(draft: Draft, other: int) -> bool:
@@ -295,10 +295,10 @@ def its_turn(draft: Draft, step: int) -> bool:
         reached |= other == step
         mark = draft.marks[other]
         waits = mark in IN_EFFECT and draft.step(other).undo is not None
-        return other != step and not waits and mark not in FORWARD_OPEN | UNDO_OPEN | ASKS_A_PERSON
+        return other != step and not waits and mark not in ASKS_A_PERSON
 
     _walk(draft, draft.plan.body, through, reversed)
-    return reached
+    return reached and not any(mark in FORWARD_OPEN | UNDO_OPEN for mark in draft.marks)
 
 
 # --- parking

@@ -3,11 +3,11 @@
 Refused with ActRefused before anything of the draft has changed.
 """
 
-from makegood.core import lanes
+from makegood.core import evidence, lanes
 from makegood.core.draft import Draft
 from makegood.core.events import ResolveAsked, SkipAsked, Verdict
 from makegood.core.plan import Millis
-from makegood.core.record import CERTAINLY_NOT, PLAN_OF, PLANNED, News, Open, Phase
+from makegood.core.record import CERTAINLY_NOT, PLAN_OF, PLANNED, News, Open, Phase, TaskState
 from makegood.core.settling import done, undone
 from makegood.core.words import STANDING, moment
 from makegood.errors import ActRefused
@@ -31,6 +31,8 @@ def settle(draft: Draft, event: ResolveAsked) -> None:
         done(draft, step)
     elif says_done and event.result is not None and _holds_result(draft, step):
         _correct(draft, step)
+    elif speaks_of_an_end(draft, event):
+        evidence.found_live(draft, step)
     elif phase in STUCK or phase in ABOUT_TO_CHECK or undo_unsent(phase, draft.head.open.get(step)):
         _undo(draft, event)
     else:
@@ -38,11 +40,24 @@ def settle(draft: Draft, event: ResolveAsked) -> None:
         raise ActRefused(f"{standing}: it does not wait for a person's word")
 
 
+def speaks_of_an_end(draft: Draft, event: ResolveAsked) -> bool:
+    """Whether the word is heeded though the task has ended: a better result of a completed one, or an effect
+    that a compensated one left behind."""
+    phase, state = draft.phase(event.step), draft.head.state
+    if event.verdict is not Verdict.DONE:
+        return False
+    if state is TaskState.COMPLETED:
+        return event.result is not None and _holds_result(draft, event.step)
+    return state is TaskState.COMPENSATED and phase in evidence.HELD_ABSENT
+
+
 def require_result(draft: Draft, event: SkipAsked | ResolveAsked) -> None:
     """Refuse to go on without a result that is going to be used."""
     name = draft.step(event.step).name
     if draft.forward and event.result is None and name in draft.plan.used_results:
-        raise ActRefused(f"step {name}: a later step uses its result; give its result (CLI: --result JSON)")
+        raise ActRefused(
+            f"step {name}: a later step, or the plan's output, uses its result; give it (CLI: --result JSON)"
+        )
 
 
 def still_flying(call: str, until: Millis, now: Millis) -> str:

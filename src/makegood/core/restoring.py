@@ -30,6 +30,7 @@ def restored(draft: Draft, event: Restored) -> bool:
         return False
     head.restored_at, head.beyond = draft.now, draft.forward
     head.attempt += ATTEMPTS_LOST
+    draft.withdraw_offers()  # they would be claimed under numbers whose calls may be lost
     for step in list(head.open):
         if not draft.step(step).reads:
             _reopen(draft, step)

@@ -6,7 +6,8 @@ from makegood.core.plan import Millis
 from makegood.store.protocol import Stamp
 
 SPACING = 0.2
-"""Seconds between the stamps that are kept: a wait-out takes at most this much longer than it must."""
+"""Seconds of which only the first and the last stamp are kept: a wait-out may take so much longer than it
+must, where stamps come as often."""
 KEPT_MAX = 20_000
 
 
@@ -18,11 +19,11 @@ class Witness:
         self._seen: list[float] = []
 
     def note(self, stamp: Stamp) -> None:
-        """Keep a stamp, unless one about as new is kept."""
-        if self._seen and stamp.seen < self._seen[-1] + SPACING:
-            return
+        """Keep a stamp, and drop the one before it where those beside that are about as good."""
         if self._at and stamp.at <= self._at[-1]:
             return
+        if len(self._seen) > 1 and stamp.seen < self._seen[-2] + SPACING:
+            del self._at[-1], self._seen[-1]
         self._at.append(stamp.at)
         self._seen.append(stamp.seen)
         if len(self._at) > KEPT_MAX:
