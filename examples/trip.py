@@ -120,5 +120,5 @@ def ask(method: str, url: str, body: Any = None) -> Any:
     sent = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json"} | call().headers
     request = Request(url, sent, headers, method=method)
-    with urlopen(request, timeout=call().time_left) as reply:
+    with urlopen(request, timeout=call().time_left - 0.5) as reply:
         return json.load(reply)

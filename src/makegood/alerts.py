@@ -7,7 +7,9 @@ address to `makegood up --alert-command`, `--alert-url`. One that raises is trie
 import asyncio
 import os
 import shlex
+import shutil
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
@@ -15,7 +17,7 @@ import msgspec
 
 from makegood.errors import MakegoodError
 
-TOLD = ("taskId", "plan", "planVersion", "state", "reason", "createdAt", "tags", "direction")
+TOLD = ("taskId", "plan", "planVersion", "state", "paused", "reason", "createdAt", "tags", "direction")
 LISTED = ("blocking", "inEffect", "inDoubt", "acts", "waiting")
 ANSWER_TIMEOUT = 10.0
 """Seconds in which an address must have answered."""
@@ -52,7 +54,8 @@ def name_of(hook: Hook) -> str:
 class Command:
     """Runs a command: the document is JSON on its standard input, MAKEGOOD_TASK_ID in its environment.
 
-    Raises MakegoodError when it ends with another code than 0, and for a command line that is none.
+    Raises MakegoodError when it ends with another code than 0, and, when it is made, for a command line that
+    is none, or a program that is not there.
     """
 
     def __init__(self, command: str) -> None:
@@ -62,6 +65,11 @@ class Command:
             raise MakegoodError(f"alert command {command!r}: {error}") from None
         if not self._words:
             raise MakegoodError("the alert command is empty; name a program")
+        if shutil.which(self._words[0]) is None:
+            raise MakegoodError(
+                f"alert command {command!r}: there is no program {self._words[0]!r} that can be run; name it "
+                "by its path, or make it executable"
+            )
         self.name = f"command {os.path.basename(self._words[0])}"
 
     async def __call__(self, alert: Alert) -> None:
@@ -87,12 +95,9 @@ class WebHook:
     """Posts the document as JSON to an address. Raises OSError, or MakegoodError for a bad status."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise MakegoodError(f"alert address {url!r} is no http:// or https:// address")
         self._url = url
         self._headers = {"Content-Type": "application/json"} | dict(headers or {})
-        self.name = f"web hook {parts.hostname}"
+        self.name = f"web hook {_host_of(url)}"
 
     async def __call__(self, alert: Alert) -> None:
         await asyncio.to_thread(self._post, msgspec.json.encode(alert.document))
@@ -107,3 +112,16 @@ class WebHook:
         except HTTPError as error:
             error.close()
             raise MakegoodError(f"it answered {error.code} {error.reason}") from None
+
+
+def _host_of(url: str) -> str:
+    """Raises MakegoodError for what nothing can be sent to."""
+    with suppress(ValueError):  # of a port or a host that is none
+        parts = urlsplit(url)
+        is_plain = url.isascii() and url.isprintable() and " " not in url
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and is_plain:
+            return parts.hostname
+    raise MakegoodError(
+        f"alert address {url!r} is no http:// or https:// address; give one, "
+        "https://pager.example.org/parked say"
+    )

@@ -54,6 +54,26 @@ def test_what_is_broken_comes_first_and_exits_1_and_is_said_once(shell: Shell) -
     assert said.out.endswith("\nbroken: 4\n")
 
 
+def test_a_call_in_the_place_of_a_function_is_refused_in_one_voice(shell: Shell) -> None:
+    (shell.folder / "called.py").write_text(
+        APP.read_text().replace("step(reserve_car, trip)", "step(reserve_car(trip))")
+    )
+    said = shell.run("check", "called.py")
+    assert said.code == 2
+    assert "pass the function itself, not a call of it" in said.err
+    assert "never awaited" not in said.err
+
+
+def test_types_that_are_not_written_are_noted(shell: Shell) -> None:
+    untyped = SHORT.replace("(guest: str) -> str: return", "(guest): return").replace(
+        "keyed=30", "keyed=True"
+    )
+    (shell.folder / "short.py").write_text(untyped.replace("UndoRetry(within=5)", "UndoRetry()"))
+    said = shell.ok("check", "short.py")
+    assert "note    book, again: book does not say the type of guest and its result: only plain JSON" in said
+    assert "does not say the type" not in shell.ok("check", "app.py")
+
+
 def test_json(shell: Shell) -> None:
     said = shell.run("check", "short.py", "app.py", "--json")
     assert said.code == 1

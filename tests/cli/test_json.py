@@ -19,6 +19,7 @@ TRIPS: dict[str, dict[str, str]] = {
     "stuck": {"car": "refused", "undo": "refused"},
     "settled": {"car": "lost"},
 }
+PARKED = '{"who": "ann", "car": "lost"}'
 COMMANDS = {
     "agents": ("agents",),
     "audit": ("audit",),
@@ -29,7 +30,10 @@ COMMANDS = {
     "list": ("list",),
     "rehearse": ("rehearse", "app.py:rent_car"),
     **{f"show {name}": ("show", name) for name in ("done", "undone", "stuck", "settled")},
-    "submit": ("submit", "app.py:book_trip", "--many", "trips"),
+    "submit": ("submit", "app.py:book_trip", '{"who": "eve"}', "--id", "alone"),
+    "submit and wait": ("submit", "app.py:book_trip", '{"who": "ann"}', "--id", "done", "--wait"),
+    "submit what is parked": ("submit", "app.py:book_trip", PARKED, "--id", "parked", "--wait"),
+    "submit many": ("submit", "app.py:book_trip", "--many", "trips"),
     "submit what is taken": ("submit", "app.py:rent_car", "--many", "taken"),
     "watch": ("watch", "--timeout", "0.1"),
     "watch one": ("watch", "stuck"),
@@ -66,7 +70,7 @@ def test_what_is_printed_is_of_its_schema(up: Shell, name: str) -> None:
 
 def test_every_command_with_json_has_a_schema() -> None:
     told = {name for name, each in makegood.commands.items() if any("--json" in p.opts for p in each.params)}
-    assert told == set(SCHEMAS) == {words[0] for words in COMMANDS.values()}
+    assert told == set(SCHEMAS) - {"alert"} == {words[0] for words in COMMANDS.values()}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -105,7 +105,3 @@ def test_what_is_wrong_with_it_is_said(shell: Shell, given: list[str], words: st
     said = shell.run(*SUBMIT, *given)
     assert (said.code, said.out) == (2, "")
     assert words in said.err
-
-
-def test_json_is_for_many_lines(shell: Shell) -> None:
-    assert "--json is for --many" in shell.run("submit", "app.py:book_trip", "{}", "--json").err

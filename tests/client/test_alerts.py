@@ -15,6 +15,7 @@ from makegood import Makegood, MakegoodError
 from makegood.alerts import Alert, Command, WebHook
 from makegood.client import alerting
 from tests.client.sample import Order, lamps, light, run
+from tests.schemas import faults
 
 
 def store(folder: Path) -> str:
@@ -50,6 +51,7 @@ def test_who_is_told_knows_what_blocks_it_and_what_to_do(tmp_path: Path) -> None
             assert "resolve order_lamp done|absent" in alert.document["acts"]
             assert "makegood resolve lamp order_lamp" in alert.why
             assert "ann" not in json.dumps(alert.document)
+            assert faults("alert", alert.document) == []
 
     run(work)
 
@@ -92,31 +94,75 @@ def test_what_others_parked_is_found_and_told_once(tmp_path: Path) -> None:
     run(work)
 
 
-def test_a_hook_that_fails_is_tried_again_and_the_others_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(alerting, "PERIOD", 0.1)
-    monkeypatch.setattr(alerting.Alerts.__init__, "__kwdefaults__", {"period": 0.1})
-    asked: list[str] = []
+class Line:
+    """A hook that tells of no task until it is mended."""
 
-    async def broken(alert: Alert) -> None:
-        asked.append("broken")
-        if asked.count("broken") < 3:
+    name = "line"
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.is_mended = False
+
+    async def __call__(self, alert: Alert) -> None:
+        self.asked += 1
+        if not self.is_mended:
             raise ValueError("no line to the pager")
 
+
+async def asked_again(line: Line) -> None:
+    before = line.asked
+    while line.asked == before:
+        await asyncio.sleep(0.02)
+
+
+def test_a_hook_that_fails_is_tried_again_and_silences_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(alerting.Alerts.__init__, "__kwdefaults__", {"period": 0.1})
+    told: list[str] = []
+    line = Line()
+
     async def sound(alert: Alert) -> None:
-        asked.append("sound")
+        told.append(alert.task_id)
 
     async def work() -> None:
-        async with Makegood(store(tmp_path), [lamps], alerts=[broken, sound]) as makegood:
-            await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")
-            [fact] = await facts(makegood, "lamp", 1)
-            assert fact["hook"] == "broken, sound"
+        async with Makegood(store(tmp_path), [lamps], alerts=[line, sound]) as makegood:
+            task = await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")
+            [first] = await facts(makegood, "lamp", 1)
+            await asked_again(line)
+            await task.resolve("order_lamp", "absent")  # and the next call is in doubt as well
+            _, second = await facts(makegood, "lamp", 2)
+            assert (first["hook"], second["hook"], told) == ("sound", "sound", ["lamp", "lamp"])
+            await asked_again(line)
+            line.is_mended = True
+            await asked_again(line)
+            asked = line.asked
+            await asyncio.sleep(0.3)
+            assert (line.asked, len(told), len(await facts(makegood, "lamp", 2))) == (asked, 2, 2)
 
     with caplog.at_level(logging.WARNING, "makegood.alerts"):
         run(work)
-    assert (asked.count("broken"), asked.count("sound")) == (3, 1)
-    assert "task lamp is parked, and broken could not tell: ValueError: no line to the pager" in caplog.text
+    assert "task lamp is parked, and line could not tell: ValueError: no line to the pager" in caplog.text
+
+
+def test_where_no_hook_has_told_the_next_process_tells(tmp_path: Path) -> None:
+    told: list[str] = []
+    line = Line()
+
+    async def sound(alert: Alert) -> None:
+        told.append(alert.task_id)
+
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps], alerts=[line]) as makegood:
+            await (await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")).wait(20)
+            while not line.asked:
+                await asyncio.sleep(0.02)
+            assert await facts(makegood, "lamp", 0) == []
+        async with Makegood(store(tmp_path), alerts=[sound]) as makegood:
+            await facts(makegood, "lamp", 1)
+        assert told == ["lamp"]
+
+    run(work)
 
 
 ALERT = Alert("lamp", "light", "in doubt", "why it is", {"taskId": "lamp", "why": "why it is"})
@@ -137,7 +183,18 @@ def test_a_command_is_given_the_document(tmp_path: Path) -> None:
         asyncio.run(command(ALERT._replace(task_id="other")))
 
 
-@pytest.mark.parametrize(("line", "words"), [("", "is empty"), ('"half', "No closing quotation")])
+LINES = [
+    ("", "is empty"),
+    ('"half', "No closing quotation"),
+    (
+        "no-such-pager -s",
+        "there is no program 'no-such-pager' that can be run; name it by its path, or make",
+    ),
+    (f"{__file__} -s", "that can be run"),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), LINES)
 def test_what_is_no_command_is_refused(line: str, words: str) -> None:
     with pytest.raises(MakegoodError, match=words):
         Command(line)
@@ -172,6 +229,13 @@ def test_a_web_hook_is_sent_the_document() -> None:
 
 
 def test_what_is_no_address_is_refused() -> None:
-    for url in ("pager.example.org", "file:///etc/passwd", "https://"):
+    for url in (
+        "pager.example.org",
+        "file:///etc/passwd",
+        "https://",
+        "http://pager:x/",
+        "http://[::1/",
+        "http://a b/",
+    ):
         with pytest.raises(MakegoodError, match="is no http:// or https:// address"):
             WebHook(url)

@@ -37,6 +37,7 @@ def test_a_filter_as_people_write_it(terms: list[str], meant: Where) -> None:
     [
         ("failed", "nothing to choose tasks by; write state=S"),
         ("state=gone", "'gone' is no state of a task; the states are Running"),
+        ("state=Undone", "'Undone' is no state of a task; a task that is undone is Compensated; the states"),
         ("age>soon", "'soon' is no length of time; write 90s"),
         ("age=90s", "nothing to choose tasks by"),
         ("tag=x", "nothing to choose tasks by"),

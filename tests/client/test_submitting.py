@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,5 +121,19 @@ def test_what_is_no_moment_is_refused(tmp_path: Path, moment: datetime) -> None:
         async with Makegood(store(tmp_path)) as client:
             with pytest.raises(MakegoodError, match="datetime with a time zone"):
                 await client.submit(light, Order("ann"), start_at=moment)
+
+    run(work)
+
+
+def test_a_dict_is_no_input_where_a_class_is_declared(tmp_path: Path) -> None:
+    wrong: Any = {"name": "ann"}
+    words = r"is a dict, and plan light takes Order; give Order\(\.\.\.\), or JSON to submit_json"
+
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            with pytest.raises(PayloadError, match=f"input {words}"):
+                await client.submit(light, wrong)
+            with pytest.raises(PayloadError, match=rf"inputs\[1\] {words}"):
+                await client.submit_many(light, [Order("ann"), wrong])
 
     run(work)

@@ -297,7 +297,7 @@ MUTANTS = (
     Mutant(
         "what never began in a backup was never called",
         "restoring.py",
-        "head.beyond = draft.now, draft.forward",
+        "head.beyond = draft.now, head.beyond or draft.forward",
         "head.beyond = draft.now, False",
         RESTORING + "what_the_backup_does_not_know_is_undone_as_far_as_the_task_may_have_come",
     ),

@@ -49,10 +49,13 @@ MOVES: set[tuple[int, int]] = set()
 class Bench:
     """One task. Steps are named; a call is handed out and claimed in one go; every change is stored."""
 
-    def __init__(self, body: dict[str, Any], *, deadline: Millis = 0, output: Any = None) -> None:
+    def __init__(
+        self, body: dict[str, Any], *, deadline: Millis = 0, start_at: Millis = 0, output: Any = None
+    ) -> None:
         self.plan = plan_of(body, output=output)
         self.now = START
-        draft = machine.submit(self.plan, "t", TaskSubmitted(NULL, deadline and START + deadline), START)
+        given = TaskSubmitted(NULL, deadline and START + deadline, start_at=start_at and START + start_at)
+        draft = machine.submit(self.plan, "t", given, START)
         self.facts: list[AnyFact] = []
         self._stored = b""
         self._marks = bytearray(len(self.plan.steps))

@@ -50,8 +50,9 @@ def skip(number: int, *, result: bool = False) -> SkipAsked:
     return SkipAsked(number, "ann", given=(SEVEN,) if result else ())
 
 
-def resolve(number: int, verdict: Verdict, *, result: bool = False) -> ResolveAsked:
-    return ResolveAsked(number, verdict, "ann", "asked the hotel", (SEVEN,) if result else ())
+def resolve(number: int, verdict: Verdict, *, result: bool | None = None) -> ResolveAsked:
+    given = verdict is Verdict.DONE if result is None else result
+    return ResolveAsked(number, verdict, "ann", "asked the hotel", (SEVEN,) if given else ())
 
 
 def refused(bench: Bench, act: Event, words: str) -> None:
@@ -315,7 +316,7 @@ def test_done_with_a_result_that_is_used_needs_the_result() -> None:
     bench = Bench(step("a", BARE), output={"$ref": "a"}).ends("a", Reply.UNKNOWN).wait_out()
     refused(
         bench,
-        resolve(0, Verdict.DONE),
+        resolve(0, Verdict.DONE, result=False),
         r"a later step, or the plan.s output, uses its result; give it \(CLI: --result JSON\)",
     )
     bench.tell(resolve(0, Verdict.DONE, result=True))

@@ -6,11 +6,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from makegood.core.events import CancelAsked, Driven, HandedBack, Reply, ResolveAsked, SkipAsked, Verdict
+from makegood.core.events import (
+    CancelAsked,
+    Driven,
+    HandedBack,
+    PauseAsked,
+    Reply,
+    ResolveAsked,
+    SkipAsked,
+    Verdict,
+)
 from makegood.core.record import Phase, TaskState
 from makegood.core.values import Values
 from makegood.errors import ActRefused
-from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PIVOT, PROBED, series, step
+from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PIVOT, PROBED, TOMB, series, step
 from tests.core.scripts import SEVEN, START, Bench
 
 EIGHT = msgspec.Raw(b"8")
@@ -149,7 +158,45 @@ def test_a_blind_undo_handed_back_keeps_the_key_of_what_it_undoes() -> None:
     assert (bench.opened("a").fate, bench.opened("a").key_until) == (Phase.UNKNOWN, until)
 
 
+def test_a_result_that_was_not_given_may_be_given_later() -> None:
+    values, bench = Values(), Bench(series(step("a", TOMB), step("b", KEYED)))
+    bench.tell(SkipAsked(0, "ann"))
+    values.absorb(bench.facts)
+    assert values.results == {}
+    bench.tell(word(Verdict.DONE, EIGHT))
+    values.absorb(bench.facts)
+    assert values.results == {0: EIGHT}
+
+
+def test_where_the_undo_goes_by_the_result_alone_it_must_be_given() -> None:
+    for given in (BARE, PROBED):
+        bench = Bench(step("a", given)).ends("a", Reply.UNKNOWN)
+        while bench.phase("a") not in (Phase.DOUBT, Phase.PROBE_PLANNED):
+            bench.wait_out()
+        stays(bench, word(Verdict.DONE), "its undo finds the effect by the result alone; give it, null if")
+        bench.tell(word(Verdict.DONE, SEVEN))
+        assert bench.state is TaskState.COMPLETED
+
+
+def test_a_corrected_result_starts_nothing_before_its_time() -> None:
+    bench = Bench(series(step("a", KEYED), step("b", KEYED, OF_A)), start_at=60_000)
+    bench.tell(SkipAsked(0, "ann", given=(SEVEN,)))
+    bench.tell(word(Verdict.DONE, EIGHT))
+    assert (bench.phase("b"), bench.due) == (Phase.PLANNED, 60_000)
+
+
 # --- when it has ended
+
+
+def test_a_task_that_has_ended_is_paused_no_more() -> None:
+    bench = Bench(step("a", BARE)).call("a")
+    bench.tell(CancelAsked("ann"), PauseAsked("ann"))
+    bench.report("a", Reply.REFUSED)
+    bench.look()
+    assert bench.state is TaskState.COMPENSATED
+    bench.late("a", 1)
+    assert (bench.state, bench.head.paused) == (TaskState.COMPENSATING, False)
+    assert bench.done("a").state is TaskState.COMPENSATED
 
 
 def test_the_result_of_a_completed_task_is_corrected_where_only_its_output_is_made_of_it() -> None:
@@ -192,7 +239,7 @@ def test_a_person_s_word_is_as_good_as_a_probe_s() -> None:
         assert bench.phase("a") is Phase.PROBE_PLANNED
         if offered:
             bench.tell(Driven())
-        bench.tell(word(verdict))
+        bench.tell(word(verdict, SEVEN if verdict is Verdict.DONE else None))
         bench.look()
         assert bench.phase("a") is (Phase.DONE if verdict is Verdict.DONE else Phase.PLANNED)
 
@@ -212,6 +259,31 @@ def test_while_a_probe_is_asked_its_answer_is_waited_for() -> None:
     bench = Bench(step("a", PROBED)).ends("a", Reply.UNKNOWN).wait_out().call("a")
     assert bench.phase("a") is Phase.PROBE_CALLED
     stays(bench, word(Verdict.ABSENT), "step a is under way: it does not wait for a person's word")
+
+
+def test_a_call_handed_back_in_the_very_moment_of_an_earlier_one_keeps_the_life_of_its_key() -> None:
+    bench = Bench(step("a", FOR_A_MINUTE)).call("a")
+    until = bench.opened("a").key_until
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    hand_back(bench, "a")
+    assert (bench.now, bench.opened("a").key_until) == (START, until)
+
+
+def test_an_undo_that_was_handed_back_learns_of_a_late_result_in_a_round_of_its_own() -> None:
+    """Its key may be forgotten, and a call of the old round is not given what nobody knew then."""
+    values, bench = Values(), Bench(step("a", FOR_A_MINUTE)).call("a")
+    bench.tell(CancelAsked("ann"))
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait_out()
+    hand_back(bench, "a")
+    bench.late("a", 1)
+    values.absorb(bench.facts)
+    bench.wait(15_000).tell(Driven())
+    values.absorb(bench.facts)
+    assert bench.head.undo_rounds == {0: 2}
+    assert values.results == {0: SEVEN}
 
 
 def test_a_probed_undo_keeps_to_the_same_rules() -> None:

@@ -35,7 +35,7 @@ from makegood.testing.shorthand import (
     step,
 )
 from tests.core.plans import LIFE, SETTLE
-from tests.core.scripts import Bench, undone_in_doubt
+from tests.core.scripts import SEVEN, Bench, undone_in_doubt
 
 CANCEL = CancelAsked("ann")
 FILED = EvidenceFiled(0, 1)
@@ -431,7 +431,7 @@ def test_after_the_pivot_evidence_against_a_failed_step_asks_a_person() -> None:
         bench = parked_after_its_pivot(reply)
         bench.late("a", 2)
         assert (bench.phase("a"), bench.opened("a").doubt) == (Phase.DOUBT, True)
-        bench.tell(ResolveAsked(1, Verdict.DONE, "ann"))
+        bench.tell(ResolveAsked(1, Verdict.DONE, "ann", given=(SEVEN,)))
         assert bench.phase("a") is Phase.DONE
 
 

@@ -21,7 +21,7 @@ from makegood.core.events import (
 from makegood.core.record import Direction, Phase, TaskState
 from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PIVOT, PROBED, TOMB, parallel, series, step
 from tests.core.plans import LIFE
-from tests.core.scripts import Bench
+from tests.core.scripts import SEVEN, Bench
 
 CANCEL = CancelAsked("ann", "changed plans")
 A, B, C, D = (step(name, KEYED) for name in "abcd")
@@ -231,7 +231,7 @@ def test_a_planned_retry_lands_before_the_task_parks() -> None:
         assert phases(bench) == ["DOUBT", "WAIT_OUT"]
         bench.wait(LIFE - 3_000).look()
         assert (phases(bench), bench.state) == (["DOUBT", "PLANNED"], TaskState.FAILED)
-        bench.tell(ResolveAsked(0, Verdict.DONE, "ann"))
+        bench.tell(ResolveAsked(0, Verdict.DONE, "ann", given=(SEVEN,)))
         assert bench.done("b").state is TaskState.COMPLETED
 
 

@@ -4,7 +4,9 @@ import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from copy import copy
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import httpx
@@ -186,6 +188,41 @@ def test_an_undo_that_has_nothing_to_undo_need_call_nobody() -> None:
 
     broken = rehearse(shops.shop(agent, book).plan, agents=[agent]).broken
     assert Promise.NOTHING_SILENT in {found.broken.promise for found in broken}
+
+
+# --- clients with methods that no fake service has
+
+
+@pytest.mark.parametrize(
+    ("which", "plain"), [("book", True), ("book", False), ("undo cancel", False), ("probe find", False)]
+)
+def test_a_function_that_calls_what_a_fake_service_does_not_have_ends_the_rehearsal(
+    which: str, plain: bool
+) -> None:
+    hotels = FakeService("hotels")
+    client: Any = hotels.sync if plain else hotels
+
+    async def find() -> str | None:
+        return None if which != "probe find" else str(client.reserve())
+
+    async def cancel(id: str | None) -> None:
+        await (hotels.cancel(id or "") if which != "undo cancel" else client.reserve())
+
+    agent = Agent("hotel", timeout=10)
+
+    @agent.action(undo=cancel, probe=find)
+    async def book(guest: str) -> str:
+        return (await (hotels.book(guest=guest) if which != "book" else client.reserve())).id
+
+    told = rf"^{which} of agent hotel ended with .*service hotels has no reserve\(\); it has .*call\(work\)"
+    with pytest.raises(PlanError, match=told):
+        rehearse(shops.shop(agent, book).plan, agents=[agent])
+
+
+def test_whether_a_fake_service_has_something_may_be_asked() -> None:
+    hotels: Any = FakeService("hotels", keyed=True)
+    assert not hasattr(hotels, "reserve")
+    assert not hasattr(copy(hotels.sync), "reserve")
 
 
 def test_the_command_takes_it_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

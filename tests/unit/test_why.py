@@ -96,7 +96,8 @@ def test_parked_and_paused() -> None:
     both = "a person says whether car happened; it is paused as well, and must be resumed"
     assert f"  next       {both}" in lines(walk)
     assert "Paused by ann at 2026-07-05T10:01:00.000Z: storm." in lines(walk)
-    resume = "  makegood resume trip-9f3a              lift its pause; it goes on once nothing else blocks it"
+    lifted = "lift its pause; it goes on once nothing else blocks it"
+    resume = f"  makegood resume trip-9f3a                          {lifted}"
     assert resume in lines(walk)
     assert walk.record()["waiting"]["next"] == both
     assert walk.record()["acts"] == ["resolve car done|absent", "resume", "cancel"]
@@ -318,9 +319,9 @@ def test_person() -> None:
         "neither repeated nor asked about",
         "",
         'What you can do (with --why "..." the history keeps your reason)',
-        "  makegood resolve trip-9f3a car done    it happened",
-        "  makegood resolve trip-9f3a car absent  it never happened",
-        "  makegood cancel trip-9f3a              undo what was done",
+        "  makegood resolve trip-9f3a car done --result JSON  it happened; its result is used",
+        "  makegood resolve trip-9f3a car absent              it never happened",
+        "  makegood cancel trip-9f3a                          undo what was done",
     ]
 
 

@@ -22,6 +22,8 @@ MODULES = (
     "makegood.errors",
     "makegood.sync",
     "makegood.http",
+    "makegood.client",
+    "makegood.authoring",
     "makegood.alerts",
     "makegood.auditing",
     "makegood.testing",
@@ -33,16 +35,26 @@ BETWEEN_PARTS = frozenset(
     {
         "makegood.agents.call.enter",
         "makegood.alerts.name_of",
+        *(f"Action.{name}" for name in ("agent", "do", "undo", "probe", "lists", "node", "fn", "defaults")),
+        *(f"Action.{name}" for name in ("result_type", "parameter_types", "result_may_be_none")),
+        *(f"Action.{name}" for name in ("result_codec", "signature_hash", "arguments", "check_types")),
         *(f"Booking.{name}" for name in ("live_at", "cancel", "end")),
         *(f"Ledger.{name}" for name in ("serve", "knows", "most_alike", "take_notes")),
         *(f"Rehearsal.{name}" for name in ("running", "expects_refusal", "own", "step", "slow", "answer")),
         *(f"Rehearsal.{name}" for name in ("refused", "given")),
+        *(f"Snapshot.{name}" for name in ("stored", "head", "plan", "rows", "closed", "envelope", "why")),
+        "Snapshot.read_at",
         *(f"Where.{name}" for name in ("numbers", "by_store", "holds")),
     }
 )
 """What the parts of makegood say to each other, and users need not know."""
 
-GIVEN = frozenset({"Alert", "Audit", "Booking", "Call", "CallLogger", "Ledger", "Performance", "Task"})
+GIVEN = frozenset(
+    {
+        *("Action", "Acted", "Alert", "Audit", "Booking", "Call", "CallLogger", "Ledger", "Performance"),
+        *("Snapshot", "Task", "TaskPage"),
+    }
+)
 """Classes whose objects makegood gives: how they are made is not told."""
 
 STATES = frozenset({"Compensated", "Failed"})
@@ -110,7 +122,7 @@ def _function(name: str, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def _class(name: str, cls: type) -> Iterator[str]:
-    data = list(fields(cls)) if is_dataclass(cls) or issubclass(cls, msgspec.Struct | tuple) else []
+    data = list(_fields(name, cls))
     if data and name not in GIVEN:
         yield _code(laid_out(f"{name}(", [field for field, _ in data], ")"))
     elif _is_made_by_users(name, cls):
@@ -124,6 +136,13 @@ def _class(name: str, cls: type) -> Iterator[str]:
     told = [(field, text) for field, text in data if text or name in GIVEN] or list(attributes(cls))
     yield "\n".join(f"- `{one}`{': ' * bool(text)}{' '.join(text.split())}" for one, text in told)
     yield from _members(name, cls)
+
+
+def _fields(owner: str, cls: type) -> Iterator[tuple[str, str]]:
+    """What a dataclass or the like is made of, as written, each with the text below it."""
+    if is_dataclass(cls) or issubclass(cls, msgspec.Struct | tuple):
+        told = ((f"{owner}.{field.partition(':')[0]}", field, text) for field, text in fields(cls))
+        yield from ((field, text) for name, field, text in told if name not in BETWEEN_PARTS)
 
 
 def _is_made_by_users(name: str, cls: type) -> bool:

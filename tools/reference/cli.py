@@ -43,7 +43,7 @@ FIELDS_TOLD = {
     "list": "record.md#in-lists",
     "rehearse": "rehearse.md#how-to-read-the-table",
     "show": "record.md",
-    "submit": "many-tasks.md#from-a-file",
+    "submit": "record.md#where-it-was-submitted",
     "why": "record.md#in-short",
 }
 """Where the fields of a command's --json are told, in docs/."""

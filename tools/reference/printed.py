@@ -1,6 +1,7 @@
-"""What commands print with --json, as types; see schemas. A field that may be absent is UNSET here.
+"""What commands print with --json, and alert hooks are given, as types; see schemas.
 
-That it is so is tested: every command's output is held against the schemas that are made of them.
+A field that may be absent is UNSET here. That it is so is tested: every command's output is held against the
+schemas that are made of them.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -26,6 +27,9 @@ Moment: TypeAlias = Annotated[
 TaskState: TypeAlias = Literal["Running", "Completed", "Compensating", "Compensated", "Failed"]
 LaneState: TypeAlias = Literal["NotStarted", "Running", "Completed", "Failed"]
 Maybe: TypeAlias = str | UnsetType
+
+
+Version: TypeAlias = Annotated[str, Meta(pattern="^[0-9a-f]{12}$", description="of a plan, shortened")]
 
 
 class Printed(Struct, rename="camel", kw_only=True):
@@ -119,7 +123,7 @@ class Listed(Standing, kw_only=True):
 
     created_at: Moment
     plan: str
-    plan_version: str
+    plan_version: Version
     tags: dict[str, str] | UnsetType = UNSET
 
 
@@ -132,12 +136,22 @@ class Unreadable(Printed, kw_only=True):
     reason: str
 
 
+class Alert(Parked, kw_only=True):
+    """What a person needs to know of a parked task; `why` is what `makegood why` prints."""
+
+    created_at: Moment
+    plan: str
+    plan_version: Version
+    tags: dict[str, str] | UnsetType = UNSET
+    why: str
+
+
 class Record(Parked, kw_only=True):
     """A task's record."""
 
     created_at: Moment
     plan: str
-    plan_version: str
+    plan_version: Version
     tags: dict[str, str] | UnsetType = UNSET
     input: Any
     output: Any = UNSET
@@ -226,7 +240,7 @@ class PlanChecked(Printed, kw_only=True):
     """A plan that was checked."""
 
     plan: str
-    plan_version: str
+    plan_version: Version
 
 
 class Checked(Printed, kw_only=True):
@@ -235,6 +249,16 @@ class Checked(Printed, kw_only=True):
     plans: list[PlanChecked]
     findings: list[Finding]
     broken: int
+
+
+class Entered(Printed, kw_only=True):
+    """A task that was entered by itself; how it stands where it was waited for."""
+
+    task_id: str
+    state: TaskState | UnsetType = UNSET
+    reason: Maybe = UNSET
+    output: Any = UNSET
+    output_error: Maybe = UNSET
 
 
 class Submitted(Printed, kw_only=True):

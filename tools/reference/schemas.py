@@ -1,4 +1,4 @@
-"""What commands print with --json, as JSON Schemas: a file for each command."""
+"""What commands print with --json, and alert hooks are given, as JSON Schemas: a file for each."""
 
 from typing import Any, NamedTuple
 
@@ -18,6 +18,8 @@ class Form(NamedTuple):
     types: tuple[Any, ...]
     in_list: bool = False
     by_line: bool = False
+    title: str = ""
+    """What it is, if no command prints it."""
 
 
 def _rehearsed() -> type[msgspec.Struct]:
@@ -29,6 +31,7 @@ def _rehearsed() -> type[msgspec.Struct]:
 
 FORMS = {
     "agents": Form((printed.Process,), in_list=True),
+    "alert": Form((printed.Alert,), title="what makegood gives an alert hook"),
     "audit": Form((Report,)),
     "check": Form((printed.Checked,)),
     "doctor": Form((Line,), in_list=True),
@@ -36,11 +39,11 @@ FORMS = {
     "list": Form((printed.Listed, printed.Unreadable), in_list=True),
     "rehearse": Form((_rehearsed(),)),
     "show": Form((printed.Record,)),
-    "submit": Form((printed.Submitted,), by_line=True),
+    "submit": Form((printed.Entered, printed.Submitted), by_line=True),
     "watch": Form((*printed.FACTS, printed.Record, printed.Listed, printed.Unreadable), by_line=True),
     "why": Form((printed.InShort,)),
 }
-"""By the name of the command."""
+"""By the name of the command, or of what it is."""
 
 
 def schema_of(name: str) -> dict[str, Any]:
@@ -49,8 +52,9 @@ def schema_of(name: str) -> dict[str, Any]:
     found, defs = msgspec.json.schema_components(form.types, ref_template="#/$defs/{name}")
     one: dict[str, Any] = {"anyOf": list(found)} if len(found) > 1 else dict(found[0])
     what = {"type": "array", "items": one} if form.in_list else one
-    title = f"a line of makegood {name} --json" if form.by_line else f"makegood {name} --json"
-    return {"$schema": DIALECT, "title": title} | what | {"$defs": defs}
+    command = f"a line of makegood {name} --json" if form.by_line else f"makegood {name} --json"
+    head = {"$schema": DIALECT, "$id": f"urn:makegood:schema:{name}", "title": form.title or command}
+    return head | what | {"$defs": defs}
 
 
 def files() -> dict[str, str]:

@@ -2,11 +2,16 @@
 
 from collections.abc import Callable, Iterator
 
-from makegood.checking import doubts, times, ways_back
+from makegood.checking import doubts, payloads, times, ways_back
 from makegood.checking.finding import Broken, Finding, Said, Setting, Severity
 from makegood.core.plan import StepPlan
 
-RULES: tuple[Callable[[Setting, StepPlan], Said], ...] = (*ways_back.RULES, *doubts.RULES, *times.RULES)
+RULES: tuple[Callable[[Setting, StepPlan], Said], ...] = (
+    *ways_back.RULES,
+    *doubts.RULES,
+    *times.RULES,
+    *payloads.RULES,
+)
 
 
 def check(setting: Setting) -> list[Finding]:

@@ -1,5 +1,6 @@
 """What a rule finds, and what it is given to look at."""
 
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
@@ -47,12 +48,14 @@ class Finding(msgspec.Struct, frozen=True, rename="camel"):
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """A plan, and where it is to run.
 
-    `actions` are those of the agents given, as "agent/action"; `grace` is how long a process that is told to
+    `actions` are those of the agents given, as "agent/action"; `untyped` says, by the same name, what of an
+    action has no type: its parameters by name, and "return". `grace` is how long a process that is told to
     end gives its running calls; `deadline` is the task's, if it gets one.
     """
 
     plan: Plan
     actions: frozenset[str]
+    untyped: Mapping[str, Sequence[str]] = {}
     grace: Millis
     deadline: Millis | None = None
 

@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 
 import click
 
+from makegood.authoring.loading import load_app
 from makegood.cli import output
 from makegood.cli.bulk import Bulk, act_on_many, bulk_options, one_or_many
 from makegood.cli.connect import connected, store_option
 from makegood.cli.given import TEXT, read_json
-from makegood.client import Task
+from makegood.client import Makegood, Task
 from makegood.core.events import Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,9 +52,22 @@ result_option = click.option(
 )
 
 
-def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
-    said = connected(lambda makegood: act(makegood.task(task_id)))
-    output.data(f"{task_id}: {said}")
+app_option = click.option(
+    "--app",
+    type=TEXT,
+    metavar="APP",
+    help="Check the result by the types of this APP's agents, before it is recorded.",
+)
+
+
+def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]], app: str | None = None) -> int:
+    agents = [] if app is None else list(load_app(app).agents.values())
+
+    def ordered(makegood: Makegood) -> Awaitable[str]:
+        makegood.know(agents)
+        return act(makegood.task(task_id))
+
+    output.data(f"{task_id}: {connected(ordered)}")
     return output.OK
 
 
@@ -114,13 +128,14 @@ def retry(task_id: str | None, step: str | None, by: str, why: str, **chosen: An
 @click.argument("task_id", metavar="ID")
 @click.argument("step")
 @result_option
+@app_option
 @act_options
-def skip(task_id: str, step: str, result: str | None, by: str, why: str) -> int:
+def skip(task_id: str, step: str, result: str | None, app: str | None, by: str, why: str) -> int:
     """Go on as if a step were done by hand.
 
     Only a step that certainly had no effect may be skipped.
     """
-    return _order(task_id, lambda task: task.skip(step, _result(result), by=by, why=why))
+    return _order(task_id, lambda task: task.skip(step, _result(result), by=by, why=why), app)
 
 
 @click.command()
@@ -128,8 +143,11 @@ def skip(task_id: str, step: str, result: str | None, by: str, why: str) -> int:
 @click.argument("step")
 @click.argument("verdict", metavar="VERDICT", type=click.Choice([verdict.value for verdict in Verdict]))
 @result_option
+@app_option
 @act_options
-def resolve(task_id: str, step: str, verdict: str, result: str | None, by: str, why: str) -> int:
+def resolve(
+    task_id: str, step: str, verdict: str, result: str | None, app: str | None, by: str, why: str
+) -> int:
     """Say what happened where only a person can.
 
     VERDICT is what you found at the service:
@@ -138,8 +156,10 @@ def resolve(task_id: str, step: str, verdict: str, result: str | None, by: str, 
     done    it happened          absent  it never happened
     undone  its effect is gone   kept    its effect may stand
     left    go on without it; it stays listed as in effect
+
+    `done` with --result, of a step that is done, corrects its result, before any call is made of it.
     """
-    return _order(task_id, lambda task: task.resolve(step, verdict, _result(result), by=by, why=why))
+    return _order(task_id, lambda task: task.resolve(step, verdict, _result(result), by=by, why=why), app)
 
 
 COMMANDS = (cancel, pause, resume, retry, skip, resolve)

@@ -17,6 +17,7 @@ from makegood.cli import output
 from makegood.cli.connect import connected, given_codec, store_option, store_url
 from makegood.cli.given import TEXT, moment_given, read_json
 from makegood.cli.lines import Terms
+from makegood.cli.look import json_option
 from makegood.cli.many import submit_lines
 from makegood.cli.watch import wait_for
 from makegood.client import Makegood, Task
@@ -122,7 +123,7 @@ def agents_of(apps: Sequence[str]) -> list[Agent]:
     metavar="FILE",
     help="A task for each line of FILE (- for stdin).",
 )
-@click.option("--json", "as_json", is_flag=True, help="With --many: a line of JSON for each task.")
+@json_option
 @store_option
 def submit(
     plan: str,
@@ -136,7 +137,9 @@ def submit(
     many: str | None,
     as_json: bool,
 ) -> int:
-    """Enter a task; prints its id.
+    """Enter a task; prints its id, and with --wait its output.
+
+    --json is one document, with the id and how it ended; with --many a line for each task.
 
     INPUT is JSON, @file, or - for stdin; a plan without input takes none.
 
@@ -148,8 +151,6 @@ def submit(
     """
     if timeout is not None and not wait:
         raise click.UsageError("--timeout is for --wait")
-    if as_json and many is None:
-        raise click.UsageError("--json is for --many")
     labels = _tags(tags)
     start = None if start_at is None else moment_given(start_at, "--start-at")
     definition = load_plan(plan)
@@ -168,11 +169,14 @@ def submit(
 
     async def work(makegood: Makegood) -> int:
         task = await enter(makegood)
-        output.data(task.task_id)
+        if not as_json:
+            output.data(task.task_id)
+        elif not wait:
+            output.document_line({"taskId": task.task_id})
         if not wait:
             return output.OK
         await _say_if_nobody_is_up(makegood, task)
-        return await wait_for(task, timeout)
+        return await wait_for(task, timeout, as_json=as_json)
 
     return connected(work, first=enter)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import click
 
+from makegood.authoring.action import Action
 from makegood.authoring.agent import Agent
 from makegood.authoring.loading import AnyPlan, load_app
 from makegood.checking import Finding, Setting, Severity, check
@@ -13,6 +14,7 @@ from makegood.cli.planned import is_document, plan_of_document
 from makegood.core.plan import millis
 from makegood.drawing import title
 from makegood.errors import PlanError
+from makegood.reading.view import VERSION_SHOWN
 from makegood.runtime.engine import GRACE
 
 
@@ -30,7 +32,8 @@ def check_plans(apps: Sequence[str], deadline: float | None, as_json: bool) -> i
 
     Of every plan in APP, step by step: what is parked when an answer is lost, keys that are forgotten before
     the last try, undo that cannot be finished, times and deadlines that cannot hold, what must not fail after
-    the pivot, actions that no agent in APP has. Each finding says what would happen, and the way out.
+    the pivot, actions that no agent in APP has, or that do not say their types. Each finding says what would
+    happen, and the way out.
 
     APP may also be a file PLAN.json with a plan document; it is held against the agents of the others.
 
@@ -63,9 +66,19 @@ def _found(apps: Sequence[str]) -> tuple[list[Agent], list[AnyPlan]]:
 
 
 def _check(plan: AnyPlan, agents: Iterable[Agent], deadline: float | None) -> list[Finding]:
-    actions = frozenset(action.full_name for agent in agents for action in agent.actions.values())
-    within = None if deadline is None else millis(deadline)
-    return check(Setting(plan=plan.plan, actions=actions, grace=millis(GRACE), deadline=within))
+    actions = {action.full_name: action for agent in agents for action in agent.actions.values()}
+    setting = Setting(
+        plan=plan.plan,
+        actions=frozenset(actions),
+        untyped={name: _untyped(action) for name, action in actions.items()},
+        grace=millis(GRACE),
+        deadline=None if deadline is None else millis(deadline),
+    )
+    return check(setting)
+
+
+def _untyped(action: Action) -> list[str]:
+    return [name for name in (*action.do.takes, "return") if name not in action.do.hints]
 
 
 def _show(plan: AnyPlan, found: Sequence[Finding]) -> None:
@@ -86,7 +99,7 @@ def _count(number: int, what: str) -> str:
 
 def _document(findings: dict[AnyPlan, list[Finding]], broken: int) -> dict[str, object]:
     return {
-        "plans": [{"plan": plan.name, "planVersion": plan.version} for plan in findings],
+        "plans": [{"plan": plan.name, "planVersion": plan.version[:VERSION_SHOWN]} for plan in findings],
         "findings": [finding for found in findings.values() for finding in found],
         "broken": broken,
     }

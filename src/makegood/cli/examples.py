@@ -13,7 +13,7 @@ EXAMPLES: dict[str, str] = {
     "submit": """
         makegood submit trip.py:book_trip '"Ada Lovelace"'
         makegood submit trip.py:book_trip @trip.json --id trip-9f3a --tag team=ops
-        makegood submit trip.py:book_trip - --wait --timeout 60 < trip.json
+        makegood submit trip.py:book_trip - --wait --timeout 60 --json < trip.json
         makegood submit trip.py:book_trip @trip.json --start-at 2h --deadline 600
         makegood submit trip.py:book_trip --many trips.jsonl --tag day=monday
         """,
@@ -54,6 +54,7 @@ EXAMPLES: dict[str, str] = {
         """,
     "history": """
         makegood history trip-9f3a
+        makegood history trip-9f3a --limit 20
         makegood history trip-9f3a --json
         """,
     "why": """

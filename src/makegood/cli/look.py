@@ -5,15 +5,19 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
+from click.types import StringParamType
 
 from makegood.cli import output
 from makegood.cli.bulk import chosen, where_option
 from makegood.cli.connect import connected, store_option, store_words
 from makegood.cli.given import TEXT
 from makegood.cli.times import COLUMNS, Diary
-from makegood.client import Makegood, TaskPage, legible
+from makegood.client import Makegood, TaskPage
+from makegood.client.legible import legible
 from makegood.core.record import TaskState
-from makegood.reading.matching import Where
+from makegood.errors import MakegoodError
+from makegood.reading.matching import Where, state_number
 from makegood.reading.story import story
 from makegood.reading.waiting import waited_for, waiting_sentence
 from makegood.reading.words import VERDICTS, WAITED_FOR, state_name
@@ -48,12 +52,29 @@ def json_option(command: F) -> F:
 # --- many tasks
 
 
+class _State(StringParamType):
+    """The name of a state; what is none is told with the one that is meant by it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, in any case; a usage error for one that is none."""
+        try:
+            state_number(value)
+        except MakegoodError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+    def shell_complete(self, _: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The states that begin so."""
+        return [CompletionItem(name) for name in STATES if name.startswith(incomplete.capitalize())]
+
+
 @click.command("list")
 @click.option(
     "--state",
     "states",
     multiple=True,
-    type=click.Choice(STATES, case_sensitive=False),
+    type=_State(),
+    metavar=f"[{'|'.join(STATES)}]",
     help="Only tasks in this state; may be repeated.",
 )
 @click.option("--plan", type=TEXT, metavar="NAME", help="Only tasks of this plan.")
@@ -169,35 +190,40 @@ def _step_row(step: Record) -> list[str]:
 
 
 def _state(step: Record) -> str:
-    """The state, with the outcome where that says more: `Failed, refused`, `Running, in doubt`."""
+    """The state, with the outcome where that says more: `Failed, refused`; `in doubt` alone where nothing is
+    under way and a person is asked."""
+    if step.get("outcome") == "unknown" and step.get("waiting", {}).get("for") == "person":
+        return "in doubt"
     more = {"unknown": "in doubt"} | {name: name for name in ("refused", "absent", "undone", "kept")}
     return ", ".join(filter(None, (step["state"], more.get(step.get("outcome", ""), ""))))
 
 
 def _last_word(step: Record, undo: Record) -> str:
+    came = _in_a_line(step["result"]) if "result" in step else step.get("error", "")
     if "settledAs" in step:
-        return f"{step['settledBy']} says: {VERDICTS[step['settledAs']]}"
-    if "error" in undo:
-        return str(undo["error"])
-    return _in_a_line(step["result"]) if "result" in step else step.get("error", "")
+        verdict = f"{step['settledBy']} says: {VERDICTS[step['settledAs']]}"
+        return f"{came} ({verdict})" if "result" in step else verdict
+    return str(undo.get("error", came))
 
 
 @click.command()
 @click.argument("task_id", metavar="ID")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N.")
 @json_option
 @store_option
-def history(task_id: str, as_json: bool) -> int:
+def history(task_id: str, limit: int | None, as_json: bool) -> int:
     """What happened to a task: when, who, what.
 
     Times are local; --json has every fact, in UTC, to the millisecond.
     """
     snapshot = connected(lambda makegood: makegood.snapshot(task_id))
+    newest = slice(None if limit is None else -limit, None)
     if as_json:
-        output.document(snapshot.facts())
+        output.document(snapshot.facts()[newest])
         return output.OK
     with legible(task_id):
-        rows = Diary().rows(story(snapshot.plan, snapshot.rows))
-    output.table(COLUMNS, rows)
+        told = story(snapshot.plan, snapshot.rows)
+    output.table(COLUMNS, Diary().rows(told[newest]))
     return output.OK
 
 

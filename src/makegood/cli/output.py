@@ -4,6 +4,7 @@ import errno
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -231,6 +232,7 @@ def brief_warnings() -> None:
 def failed(error: MakegoodError) -> int:
     """Say what went wrong; answers the exit code."""
     say(f"error: {str(error) or type(error).__name__}")
+    warnings.filterwarnings("ignore", ".* was never awaited")  # what an app called that was refused just now
     return MALFORMED if isinstance(error, PlanError | PayloadError) else COULD_NOT
 
 

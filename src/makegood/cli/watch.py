@@ -10,7 +10,8 @@ from makegood.cli import output
 from makegood.cli.connect import connected, store_option
 from makegood.cli.look import Record, json_option, task_row
 from makegood.cli.times import COLUMNS, Diary, local
-from makegood.client import Makegood, Snapshot, Task, legible
+from makegood.client import Makegood, Snapshot, Task
+from makegood.client.legible import legible
 from makegood.core.plan import Plan
 from makegood.core.record import AT_REST
 from makegood.errors import MakegoodError
@@ -23,18 +24,22 @@ PERIOD = 0.5
 NOT_ENDED = Where(states=("Running", "Compensating", "Failed"))
 WATCHED = ("CHANGED", "ID", "STATE", "PLAN", "WAITS FOR OR BECAUSE")
 SHOWN_MAX = 200
+ENDING = ("taskId", "state", "reason", "output", "outputError")
+"""What `submit --wait --json` tells of a record."""
 
 
-async def wait_for(task: Task[Any], timeout: float | None) -> int:
+async def wait_for(task: Task[Any], timeout: float | None, *, as_json: bool) -> int:
     """Wait until a task has ended or is parked, print its output, say how it ended; answers the exit code."""
     try:
         state = await task.wait(timeout)
     except TimeoutError:
-        return _not_ended(task.task_id, timeout)
+        state = ""
     record = await task.record()
-    if "output" in record:
+    if as_json:
+        output.document_line({name: record[name] for name in ENDING if name in record})
+    elif "output" in record:
         output.document_line(record["output"])
-    return _ended(record, state)
+    return _ended(record, state) if state else _not_ended(task.task_id, timeout)
 
 
 def _ended(record: Record, state: str) -> int:

@@ -2,9 +2,8 @@
 
 from makegood.client.bulk import Acted
 from makegood.client.connection import Snapshot, TaskPage
-from makegood.client.legible import legible
 from makegood.client.makegood import Makegood
 from makegood.client.task import Task
 from makegood.reading.matching import Where
 
-__all__ = ["Acted", "Makegood", "Snapshot", "Task", "TaskPage", "Where", "legible"]
+__all__ = ["Acted", "Makegood", "Snapshot", "Task", "TaskPage", "Where"]

@@ -1,17 +1,20 @@
 """The alerts: people are told of each task that is parked, by hooks. See makegood.alerts for ready ones.
 
 A parked task that nobody was told of yet is found on the rounds as well, whichever process parked it and
-whatever died since; that people were told is recorded in its history. So each is told at least once.
+whatever died since; that people were told, and by which hooks, is recorded in its history. So each is told at
+least once. A hook that failed where another did not is tried again as long as this process lives.
 """
 
 import asyncio
 import logging
 from collections.abc import Sequence
+from itertools import islice
+from typing import NamedTuple
 
 from makegood.agenda import every
 from makegood.alerts import Alert, Hook, name_of
-from makegood.client.connection import Connection
-from makegood.core.events import Alerted
+from makegood.client.connection import Connection, Snapshot
+from makegood.core.events import Alerted, TaskMoved
 from makegood.core.record import Head, TaskState
 from makegood.errors import MakegoodError, in_words
 from makegood.rooms import Entry
@@ -23,7 +26,16 @@ PERIOD = 60.0
 """Seconds between two looks for parked tasks that nobody was told of."""
 PATIENCE = 60.0
 """Seconds that a hook may take."""
+TOGETHER = 10
+"""Tasks of which people are told at the same time: a hook that hangs must not hold up all others."""
 PAGE = 200
+
+
+class Telling(NamedTuple):
+    """The hooks by which people are still to be told of a parking, which is known by its commit."""
+
+    parked_by: int
+    hooks: Sequence[Hook]
 
 
 class Alerts:
@@ -35,7 +47,7 @@ class Alerts:
         self._period = period
         self._parked: dict[str, None] = {}
         self._found = asyncio.Event()
-        self._told: dict[str, set[int]] = {}
+        self._unfinished: dict[str, Telling] = {}
 
     def saved(self, entry: Entry) -> None:
         """A task was committed here."""
@@ -51,7 +63,9 @@ class Alerts:
         self._found.set()
 
     async def _look(self) -> None:
-        """Find every parked task that nobody was told of."""
+        """Find every parked task that nobody was told of, or not by all hooks."""
+        for task_id in self._unfinished:
+            self._note(task_id)
         query, after = Query(states=(TaskState.FAILED,)), None
         while True:
             page = await self._connection.store.search(query, after=after, limit=PAGE)
@@ -67,28 +81,35 @@ class Alerts:
         while True:
             await self._found.wait()
             self._found.clear()
-            for task_id in list(self._parked):
-                del self._parked[task_id]
-                try:
-                    await self._tell(task_id)
-                except MakegoodError as error:
-                    log.warning("task %s is parked, and cannot be read: %s", task_id, error)
-                except Exception:  # a fault of ours: the next round tries again
-                    log.exception("task %s is parked, and its alert failed", task_id)
+            while self._parked:
+                some = list(islice(self._parked, TOGETHER))
+                for task_id in some:
+                    del self._parked[task_id]
+                await asyncio.gather(*map(self._try_to_tell, some))
+
+    async def _try_to_tell(self, task_id: str) -> None:
+        try:
+            await self._tell(task_id)
+        except MakegoodError as error:
+            log.warning("task %s is parked, and cannot be read: %s", task_id, error)
+        except Exception:  # a fault of ours: the next round tries again
+            log.exception("task %s is parked, and its alert failed", task_id)
 
     async def _tell(self, task_id: str) -> None:
         snapshot = await self._connection.snapshot(task_id)
-        if not wants_alert(snapshot.head):
-            self._told.pop(task_id, None)
-            return
+        telling = self._unfinished.pop(task_id, None)
+        if telling is None or telling.parked_by != _parked_by(snapshot):
+            if not wants_alert(snapshot.head):
+                return
+            telling = Telling(_parked_by(snapshot), self._hooks)
         alert = Alert.of(snapshot.record, snapshot.why(await self._connection.alive()))
-        told = self._told.setdefault(task_id, set())
-        for number, hook in enumerate(self._hooks):
-            if number not in told and await self._call(hook, alert):
-                told.add(number)
-        if len(told) == len(self._hooks):
-            del self._told[task_id]
-            self._connection.desk.post(task_id, Alerted(", ".join(map(name_of, self._hooks))))
+        came = await asyncio.gather(*[self._call(hook, alert) for hook in telling.hooks])
+        failed = [hook for hook, has_told in zip(telling.hooks, came, strict=True) if not has_told]
+        told = [hook for hook, has_told in zip(telling.hooks, came, strict=True) if has_told]
+        if failed:
+            self._unfinished[task_id] = telling._replace(hooks=failed)
+        if told and wants_alert(snapshot.head):
+            self._connection.desk.post(task_id, Alerted(", ".join(map(name_of, told))))
 
     async def _call(self, hook: Hook, alert: Alert) -> bool:
         try:
@@ -111,3 +132,11 @@ class Alerts:
 def wants_alert(head: Head) -> bool:
     """Whether it is parked and nobody was told of it yet."""
     return head.state is TaskState.FAILED and not head.alerted
+
+
+def _parked_by(snapshot: Snapshot) -> int:
+    """The commit that parked it; 0 where it does not stand parked."""
+    if snapshot.head.state is not TaskState.FAILED:
+        return 0
+    moves = [version for version, row in snapshot.rows if any(isinstance(f, TaskMoved) for f in row.facts)]
+    return max(moves, default=0)

@@ -1,13 +1,14 @@
 """What a client knows of one store: reading tasks, applying acts, waiting for ends."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
+from makegood.authoring.agent import Agent
 from makegood.client.legible import ILLEGIBLE, legible
 from makegood.core.events import Act, Row, decode_row
 from makegood.core.plan import Millis, Plan
@@ -15,7 +16,7 @@ from makegood.core.record import AT_REST, Head, TaskState, decode_head
 from makegood.desk import Desk
 from makegood.errors import ActRefused, MakegoodError, PlanError, StoreError, StoreUnavailable, UnknownTask
 from makegood.ids import TASK_ID
-from makegood.payload import Envelope, resolve
+from makegood.payload import Codec, Envelope, codec_for, resolve
 from makegood.reading import view, why
 from makegood.reading.facts import facts_of
 from makegood.reading.matching import Where
@@ -32,10 +33,7 @@ POLL_FIRST, POLL_CAP = 0.05, 1.0
 
 
 class Snapshot(msgspec.Struct, frozen=True, dict=True):
-    """A task read at one moment: its head, plan and history, opened as far as this process can.
-
-    `closed` are the rows as they are stored.
-    """
+    """A task read at one moment: its head, plan and history, opened as far as this process can."""
 
     stored: Stored
     head: Head
@@ -43,6 +41,7 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
     rows: list[tuple[int, Row]]
     read_at: Millis
     closed: list[tuple[int, Row]]
+    """The rows as they are stored."""
     envelope: Envelope
 
     @cached_property
@@ -81,16 +80,27 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
 
 
 class TaskPage(msgspec.Struct, frozen=True):
-    """Some of the tasks asked for, in short, and where to go on (None: that was all)."""
+    """Some of the tasks asked for, in short, and where to go on (None: that was all).
+
+    It iterates over its `tasks`, each as `makegood list --json` has it.
+    """
 
     tasks: Sequence[dict[str, Any]]
     next: str | None
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)
 
 
 class Connection:
     """Tasks in a store, seen through a desk."""
 
-    def __init__(self, desk: Desk, envelope: Envelope) -> None:
+    def __init__(self, desk: Desk, envelope: Envelope, agents: Iterable[Agent] = ()) -> None:
+        self.agents = list(agents)
+        """Those whose types are known here."""
         self.desk = desk
         self.envelope = envelope
         self.store = desk.store
@@ -204,6 +214,15 @@ class Connection:
         number = plan.index_of[step]
         with legible(stored.task_id):
             return number, decode_head(stored.head).stands_since(number)
+
+    async def result_codec(self, task_id: str, step: str) -> Codec:
+        """What a step's result must be, as far as it is known here. Raises as find_step does."""
+        number, _ = await self.find_step(task_id, step)
+        declared = (await self._plan(await self.stored(task_id))).steps[number]
+        for agent in self.agents:
+            if agent.name == declared.agent and declared.action in agent.actions:
+                return agent.actions[declared.action].result_codec
+        return codec_for(Any)
 
     async def _plan(self, stored: Stored) -> Plan:
         """The plan a task is pinned to. Raises StoreError where the store does not hold it as it was."""

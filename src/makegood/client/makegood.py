@@ -50,7 +50,7 @@ class Makegood:
         self._engine = Engine(
             self._store, self._agents, audit_every=audit_every, alerts=alerts, envelope=self._envelope
         )
-        self._connection = Connection(self._engine.desk, self._envelope)
+        self._connection = Connection(self._engine.desk, self._envelope, self._agents)
         self._submitting = Submitting(self._connection)
 
     async def __aenter__(self) -> Self:
@@ -63,6 +63,13 @@ class Makegood:
     ) -> None:
         self._connection.is_open = False
         await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
+
+    def know(self, agents: Sequence[Agent]) -> None:
+        """Check the results that people give (resolve, skip) by the types of these agents' actions as well.
+
+        Those that it was made with are known anyway.
+        """
+        self._connection.agents += _check_agents(agents)
 
     # --- submitting
 

@@ -57,8 +57,7 @@ class Submitting:
     ) -> Task[Out]:
         """See Makegood.submit."""
         _check_plan(plan)
-        raw = codec_for(plan.input_type).encode(input, "input", limit=self._envelope.clear_max)
-        return await self._enter(plan, raw, task_id, self._agreed(terms))
+        return await self._enter(plan, self._encoded(plan, input, "input"), task_id, self._agreed(terms))
 
     async def many(
         self,
@@ -69,8 +68,7 @@ class Submitting:
     ) -> Sequence[Task[Out]]:
         """See Makegood.submit_many."""
         _check_plan(plan)
-        codec, limit = codec_for(plan.input_type), self._envelope.clear_max
-        raws = [codec.encode(each, f"inputs[{n}]", limit=limit) for n, each in enumerate(inputs)]
+        raws = [self._encoded(plan, each, f"inputs[{n}]") for n, each in enumerate(inputs)]
         agreed = self._agreed(terms)
         names = self._names(plan.name, len(raws), task_ids)
         await self._save_plan(plan)
@@ -96,6 +94,19 @@ class Submitting:
                 f"{error.path}: plan {plan.name} takes no such field; correct its name or leave it out"
             ) from None
         return await self._enter(plan, kept, task_id, self._agreed(terms))
+
+    def _encoded(self, plan: PlanDefinition[Any, Any], value: object, where: str) -> bytes:
+        """Raises PayloadError for what is no input of this plan."""
+        try:
+            return codec_for(plan.input_type).encode(value, where, limit=self._envelope.clear_max)
+        except PayloadError:
+            if isinstance(value, dict) and _has_fields(plan.input_type):
+                kind = plan.input_type.__name__
+                raise PayloadError(
+                    f"{where} is a dict, and plan {plan.name} takes {kind}; give {kind}(...), or JSON to "
+                    "submit_json"
+                ) from None
+            raise
 
     def _agreed(self, terms: Terms) -> Agreed:
         """Raises PlanError, MakegoodError or PayloadError for terms that are none."""
@@ -168,6 +179,11 @@ class Submitting:
 def _check_plan(plan: object) -> None:
     if not isinstance(plan, PlanDefinition):
         raise PlanError(f"{plan!r} is no plan; submit what @plan made of a function")
+
+
+def _has_fields(hint: Any) -> bool:
+    """Whether it is a dataclass, a Struct or the like: no dict, not even a typed one, is one of those."""
+    return isinstance(hint, type) and hasattr(hint, "__annotations__") and not issubclass(hint, dict)
 
 
 def _length(length: object) -> Millis:

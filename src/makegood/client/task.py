@@ -121,10 +121,12 @@ class Task(Generic[Out]):
         return "trying again"
 
     async def skip(
-        self, step: str, result_json: bytes | None = None, *, by: str | None = None, why: str = ""
+        self, step: str, result_json: bytes | str | None = None, *, by: str | None = None, why: str = ""
     ) -> str:
-        """Go on as if the step were done by hand. Raises ActRefused where that would break a promise."""
-        given = self._given(result_json)
+        """Go on as if the step were done by hand. Raises ActRefused where that would break a promise, and
+        PayloadError for a result that its action could not return, where the agent is known (Makegood.know).
+        """
+        given = await self._given(step, result_json)
         await self._act(SkipAsked(await self._number(step), by or user(), why, given))
         return f"skipped {step}"
 
@@ -132,19 +134,21 @@ class Task(Generic[Out]):
         self,
         step: str,
         verdict: str,
-        result_json: bytes | None = None,
+        result_json: bytes | str | None = None,
         *,
         by: str | None = None,
         why: str = "",
     ) -> str:
         """Settle what only a person can: "done", "absent", "undone", "kept" or "left".
 
-        Raises ActRefused, also when the step moves on before this is recorded: it was said of what it was.
+        "done" of a step that is done already corrects its result, as long as no call was made of it. Raises
+        ActRefused, also when the step moves on before this is recorded: it was said of what it was; and
+        PayloadError for a result that its action could not return, where the agent is known (Makegood.know).
         """
         if verdict not in list(Verdict):
             raise ActRefused(f"{verdict!r} is no verdict; say {', '.join(Verdict)}")
         number, seen = await self._connection.find_step(self.task_id, step)
-        given = self._given(result_json)
+        given = await self._given(step, result_json)
         await self._act(ResolveAsked(number, Verdict(verdict), by or user(), why, given, seen))
         return f"resolved {step} as {verdict}"
 
@@ -153,12 +157,15 @@ class Task(Generic[Out]):
             raise ActRefused(f"by={act.by!r}, why={act.why!r}: who acts and why are text; give it in Unicode")
         return await self._connection.act(self.task_id, act)
 
-    def _given(self, result_json: bytes | None) -> tuple[msgspec.Raw, ...]:
-        """Raises PayloadError for what no action could return: no JSON, too large, too deep."""
+    async def _given(self, step: str, result_json: bytes | str | None) -> tuple[msgspec.Raw, ...]:
+        """Raises PayloadError for what the action could not return, as far as its type is known here."""
         if result_json is None:
             return ()
-        envelope, anything = self._connection.envelope, codec_for(Any)
-        kept = anything.encode(anything.decode(result_json, "result"), "result", limit=envelope.clear_max)
+        if not isinstance(result_json, bytes | str):
+            raise PayloadError(f"result_json={result_json!r}: give JSON as text, json.dumps(...) say")
+        codec, envelope = await self._connection.result_codec(self.task_id, step), self._connection.envelope
+        raw = result_json.encode() if isinstance(result_json, str) else result_json
+        kept = codec.encode(codec.decode(raw, "result"), "result", limit=envelope.clear_max)
         return (msgspec.Raw(envelope.close(canonical(kept), "result")),)
 
     async def _number(self, step: str) -> int:

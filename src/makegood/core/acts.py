@@ -120,8 +120,8 @@ def _why_not_retried(draft: Draft, step: int) -> str:
     if phase in PLANNED:
         return ""
     if opened is not None and phase in (Phase.DOUBT, *STUCK):
-        if opened.due > 0:
-            return still_flying("last call", opened.due, draft.now)
+        if opened.due > 0 or opened.late > draft.now:
+            return still_flying("last call", max(opened.due, opened.late), draft.now)
         if phase == Phase.LEFT and not lanes.its_turn(draft, step):
             return "it was left; what is under way, or was done after it, is to be undone first"
         if plan.pivot and not draft.forward:

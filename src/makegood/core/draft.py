@@ -10,6 +10,7 @@ from makegood.core.keys import derive_key
 from makegood.core.legal import LEGAL, LEGAL_STATES, IllegalMove
 from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
+    ENDED,
     KIND_OF,
     OFFER_OF,
     OFFERED,
@@ -93,6 +94,7 @@ class Draft:
         if (self.head.state, to) not in LEGAL_STATES:
             raise IllegalMove(f"task: {self.head.state.name} -> {to.name}")
         self.head.state, self.head.alerted = to, False
+        self.head.paused = self.head.paused and to not in ENDED
         self.facts.append(TaskMoved(to, reason))
 
     def new_round(self, step: int, kind: Kind) -> None:

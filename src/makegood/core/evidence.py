@@ -66,10 +66,21 @@ def _proves_live(draft: Draft, event: Reported) -> None:
     elif phase in SURFACES and draft.head.open[step].fate == Phase.UNKNOWN:
         opened = draft.touch(step)
         if phase in (Phase.UNDO_PLANNED, Phase.UNDO_OFFERED) and not opened.first_at:
-            opened.fate = Phase.DONE  # the undo to come is called with what is known now
+            _known_before_its_undo(draft, step)
         else:
             opened.surfaced = True
         draft.facts.append(Surfaced(step, event.attempt))
+
+
+def _known_before_its_undo(draft: Draft, step: int) -> None:
+    """The undo to come is called with what is known now; in a round of its own if it was handed out before,
+    as all calls of a round are given the same."""
+    opened = draft.touch(step)
+    opened.fate = Phase.DONE
+    if draft.marks[step] == Phase.UNDO_OFFERED:
+        draft.move(step, Phase.UNDO_PLANNED, draft.now)
+    if opened.key:
+        draft.new_round(step, Kind.UNDO)
 
 
 def _casts_doubt(draft: Draft, event: Reported) -> Open:

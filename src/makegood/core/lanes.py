@@ -240,23 +240,20 @@ def _forward_open(draft: Draft) -> bool:
 
 
 def _may_have_been(draft: Draft, step: int) -> bool:
-    """Find out about a step that may have been called since the backup: answers whether those after it may.
+    """Find out about a step that may have been called since the backup: answers whether that is known.
 
     What its calls are made of must be known to ask for it or to undo it; else a person is asked, as they are
-    about a pivot.
+    about a pivot. Those after it are looked for even where it is absent: somebody may have skipped it since.
     """
-    plan, phase = draft.step(step), draft.marks[step]
-    if plan.reads:
-        return phase not in FORWARD_OPEN  # whatever it says now, it may have been done then
-    if phase == Phase.IDLE:
+    plan = draft.step(step)
+    if draft.marks[step] == Phase.IDLE and not plan.reads:
         _plan(draft, step)
         known = all(draft.marks[n] in (Phase.DONE, Phase.SKIPPED) for n in draft.plan.reads_of(step))
         if plan.pivot or not known:
             draft.move(step, Phase.DOUBT, draft.head.open[step].landing)
         elif draft.marks[step] == Phase.PLANNED:
             give_up(draft, step)
-        phase = draft.marks[step]
-    return phase not in FORWARD_OPEN and phase not in CERTAINLY_NOT
+    return draft.marks[step] not in FORWARD_OPEN
 
 
 def _unwind(draft: Draft, step: int) -> bool:

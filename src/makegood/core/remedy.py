@@ -173,15 +173,16 @@ def _tries_left(draft: Draft, step: int, opened: Open) -> bool:
     """Whether the policy grants the forward lane another attempt; from the pivot on there is no end."""
     if not draft.forward:
         return False
-    return draft.head.pivoted or opened.retries + 1 < draft.step(step).retry.attempts
+    called = opened.started_at > 0  # else it was only feared to be, as a backup was put back
+    return draft.head.pivoted or not called or opened.retries + 1 < draft.step(step).retry.attempts
 
 
 def _retry(draft: Draft, step: int, jitter: int) -> None:
     """Plan another attempt; the first after an outcome in doubt needs no delay, the key makes it safe."""
     opened = draft.touch(step)
-    opened.retries += 1
+    opened.retries += opened.started_at > 0
     cap = AFTER_PIVOT_CAP if draft.head.pivoted else None
-    delay = backoff(draft.step(step).retry, opened.retries, jitter, cap=cap)
+    delay = backoff(draft.step(step).retry, max(1, opened.retries), jitter, cap=cap)
     if opened.news is News.UNKNOWN and opened.retries == 1:
         delay = 0
     draft.move(step, Phase.PLANNED, max(draft.now + delay, opened.not_before))

@@ -68,7 +68,7 @@ def claimed(draft: Draft, event: Claimed) -> bool:
 def _never_begun(opened: Open, plan: StepPlan) -> None:
     """The call whose life began last was never sent."""
     blind = opened.fate == Phase.UNKNOWN  # then what stands here is of the do that it undoes
-    if opened.first_at == opened.complete_by - plan.timeout:
+    if opened.first_at == opened.complete_by - plan.timeout and not opened.doubt:
         opened.first_at = 0
         opened.key_until = opened.key_until if blind else 0
     if not opened.doubt and not blind:

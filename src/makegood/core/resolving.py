@@ -32,6 +32,7 @@ def settle(draft: Draft, event: ResolveAsked) -> None:
     elif says_done and event.result is not None and _holds_result(draft, step):
         _correct(draft, step)
     elif speaks_of_an_end(draft, event):
+        require_result(draft, event)
         evidence.found_live(draft, step)
     elif phase in STUCK or phase in ABOUT_TO_CHECK or undo_unsent(phase, draft.head.open.get(step)):
         _undo(draft, event)
@@ -52,11 +53,20 @@ def speaks_of_an_end(draft: Draft, event: ResolveAsked) -> bool:
 
 
 def require_result(draft: Draft, event: SkipAsked | ResolveAsked) -> None:
-    """Refuse to go on without a result that is going to be used."""
-    name = draft.step(event.step).name
-    if draft.forward and event.result is None and name in draft.plan.used_results:
+    """Refuse to go on without a result that is going to be used, or may be."""
+    step = draft.step(event.step)
+    if event.result is not None:
+        return
+    if draft.forward and step.name in draft.plan.used_results:
         raise ActRefused(
-            f"step {name}: a later step, or the plan's output, uses its result; give it (CLI: --result JSON)"
+            f"step {step.name}: a later step, or the plan's output, uses its result; give it "
+            "(CLI: --result JSON)"
+        )
+    by_key = step.keyed and step.keyed_for is None
+    if isinstance(event, ResolveAsked) and step.undo is not None and not by_key:
+        raise ActRefused(
+            f"step {step.name}: its undo finds the effect by the result alone; give it, null if it has none "
+            "(CLI: --result JSON)"
         )
 
 
@@ -186,7 +196,7 @@ def _correct(draft: Draft, step: int) -> None:
             called = draft.step(reader).name
             raise ActRefused(f"step {name}: {called} has been called with its result, which stays as it is")
     for waiting in (step, *readers):
-        if draft.phase(waiting) in PLANNED:
+        if draft.phase(waiting) in PLANNED and draft.head.open[waiting].started_at:
             at_once(draft, waiting)
 
 
@@ -194,5 +204,6 @@ def _uncalled(draft: Draft, step: int) -> bool:
     """Whether nothing was, or may have been, done by this step, and its next call begins a round."""
     phase, opened = draft.phase(step), draft.head.open.get(step)
     if opened is None:
-        return phase in (Phase.IDLE, Phase.SKIPPED, *CERTAINLY_NOT)
+        idle = phase == Phase.IDLE and not draft.head.beyond
+        return idle or phase in (Phase.SKIPPED, *CERTAINLY_NOT)
     return phase in ABOUT_TO_DO and not opened.first_at and not opened.doubt

@@ -18,6 +18,7 @@ from makegood.core.record import (
     News,
     Phase,
 )
+from makegood.core.resolving import STUCK
 
 ATTEMPTS_LOST = 1_000
 """Numbers that are left out: those of calls whose record is lost must not be handed out again."""
@@ -28,7 +29,7 @@ def restored(draft: Draft, event: Restored) -> bool:
     head = draft.head
     if head.state in ENDED:
         return False
-    head.restored_at, head.beyond = draft.now, draft.forward
+    head.restored_at, head.beyond = draft.now, head.beyond or draft.forward
     head.attempt += ATTEMPTS_LOST
     draft.withdraw_offers()  # they would be claimed under numbers whose calls may be lost
     for step in list(head.open):
@@ -46,7 +47,7 @@ def _reopen(draft: Draft, step: int) -> None:
         opened.since, opened.due = draft.now, opened.landing
     if phase in FORWARD_OPEN:
         lanes.fear(draft, step)
-    elif phase in UNDO_OPEN:
-        opened.doubt = True
+    elif phase in UNDO_OPEN or phase in STUCK:
+        opened.doubt = True  # one that is stuck may have been tried again since
         if phase in BY_KEY and not doubt.keyed(plan, opened, draft.now):
             draft.move(step, Phase.UNDO_REPORTED, draft.now).news = News.UNKNOWN

@@ -30,12 +30,13 @@ from makegood.core.record import Kind, Phase
 class Values:
     """The input of a task and, by step, the results that are known and the keys that were used."""
 
-    __slots__ = ("_late", "_said", "do_keys", "input", "results")
+    __slots__ = ("_done", "_late", "_said", "do_keys", "input", "results")
 
     def __init__(self) -> None:
         self.input: msgspec.Raw = NULL
         self.results: dict[int, msgspec.Raw] = {}
         self.do_keys: dict[int, str] = {}
+        self._done: set[int] = set()
         self._said: dict[int, msgspec.Raw] = {}
         self._late: dict[int, msgspec.Raw] = {}
 
@@ -66,10 +67,10 @@ class Values:
             self.results[fact.step] = self._said[fact.step] = fact.result
 
     def _settled(self, fact: SkipAsked | ResolveAsked) -> None:
-        """A person's result; where one is known already, it is corrected."""
+        """A person's result; of a step that is done already it is a correction, and counts at once."""
         if fact.result is None:
             return
-        known = self.results if fact.step in self.results else self._said
+        known = self.results if fact.step in self._done else self._said
         known[fact.step] = fact.result
 
     def _surfaced(self, fact: Surfaced) -> None:
@@ -78,6 +79,7 @@ class Values:
 
     def _moved(self, fact: Moved) -> None:
         if fact.phase is Phase.DONE or fact.phase is Phase.SKIPPED:
+            self._done.add(fact.step)
             self._known(fact.step, self._late if fact.step in self._late else self._said)
 
     def _offered(self, fact: Offered) -> None:

@@ -19,6 +19,9 @@ WAYS = (
     "(TIME is 90s, 10m, 2h, 3d)"
 )
 
+MEANT = {"parked": "Failed", "done": "Completed", "undone": "Compensated", "cancelled": "Compensated"}
+"""States by the words that people use for them."""
+
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks for which all of this holds; what is not given holds for every task. Times are seconds.
@@ -99,7 +102,9 @@ def state_number(name: str) -> int:
         if state_name(state).casefold() == name.casefold():
             return state
     known = ", ".join(state_name(state) for state in TaskState)
-    raise MakegoodError(f"{name!r} is no state of a task; the states are {known}")
+    meant = MEANT.get(name.casefold(), "")
+    hint = f"; a task that is {name.casefold()} is {meant}" if meant else ""
+    raise MakegoodError(f"{name!r} is no state of a task{hint}; the states are {known}")
 
 
 def parse(terms: Iterable[str]) -> Where:

@@ -16,7 +16,7 @@ MOVED: Final = {
     Phase.SPOILED: "done, but its result cannot be used",
     Phase.REFUSED: "failed for good: refused",
     Phase.ABSENT: "failed for good: it certainly did not happen",
-    Phase.UNKNOWN: "may have happened, and counts so from here on",
+    Phase.UNKNOWN: "failed for good: it may have happened",
     Phase.UNRESOLVED: "failed for good: its input is not there",
     Phase.SKIPPED: "skipped",
     Phase.UNDO_PLANNED: "to be undone",

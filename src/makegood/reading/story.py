@@ -190,7 +190,7 @@ class Teller:
             case HandedBack():
                 return f"claimed, then handed back unsent, no retry counted{_after(fact.why)}"
             case LeaseRenewed(overrun=True):
-                return "past its timeout, and its thread cannot be stopped: its lease is kept"
+                return "past its timeout, and its thread cannot be stopped: nobody else acts while it runs"
             case LeaseRenewed():
                 return "still under way"
             case Moved():

@@ -214,7 +214,7 @@ def _command(task_id: str, act: OpenAct) -> str:
 def _means(act: OpenAct) -> str:
     if act.corrects:
         return "put this result in the place of the recorded one"
-    needed = "; it is used: by later steps, or as output" if act.result else ""
+    needed = "; its result is used" if act.result else ""
     return MEANING[act.verdict or act.verb] + needed
 
 

@@ -22,7 +22,7 @@ WAITED_FOR: Final = {
     "supervisor": "a supervisor",
     "scheduler": "a scheduler",
     "agent": "an agent",
-    "waitOut": "a lost call to die",
+    "waitOut": "a lost call's time to run out",
     "probe": "the service's word",
     "backoff": "the next try",
     "lease": "a call under way",

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 from weakref import WeakSet
 
 from makegood.agents.call import call
@@ -15,6 +15,10 @@ T = TypeVar("T")
 
 GIVES_UP_EARLY = 0.001
 """Seconds before its call's timeout at which a client gives up, so that the action hears of it."""
+
+
+class NoSuchMethod(AttributeError):
+    """A function was to call what a fake service does not have: a method of the real client."""
 
 
 class Stage(Protocol):
@@ -88,6 +92,11 @@ class FakeService:
     def __repr__(self) -> str:
         return f"<fake service {self.name}>"
 
+    if not TYPE_CHECKING:  # which sees for itself what is not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _no_such(self, name)
+
     async def call(self, work: Callable[[Ledger], T], *, within: float | None = None) -> T:
         """One call: `work` runs inside the service, when and if the call arrives there.
 
@@ -144,6 +153,11 @@ class SyncFakeService:
     def __init__(self, service: FakeService) -> None:
         self._service = service
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise _no_such(self, name)
+
     def call(self, work: Callable[[Ledger], T], *, within: float | None = None) -> T:
         """One call: `work` runs inside the service, when and if the call arrives there.
 
@@ -177,3 +191,15 @@ class SyncFakeService:
             f"fake service {self._service.name}: .sync is for plain functions; in an async function, await "
             "the service itself"
         )
+
+
+def _no_such(service: FakeService | SyncFakeService, name: str) -> AttributeError:
+    """What to raise where this is looked for; Python itself looks for much that begins with `_`."""
+    if name.startswith("_"):
+        return AttributeError(f"{type(service).__name__} has no {name}")
+    fake = service if isinstance(service, FakeService) else service._service
+    return NoSuchMethod(
+        f"fake service {fake.name} has no {name}(); it has book, cancel, find, http and call(work), of which "
+        f"to make others: put an object of your own in the client's place, whose {name}() returns "
+        "call(work), where work(ledger) does at the service what a request of it does"
+    )

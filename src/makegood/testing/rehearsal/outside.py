@@ -10,11 +10,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
-from makegood.core.events import Reply, Reported
+from makegood.core.events import Probed, Reply, Reported
 from makegood.core.plan import StepPlan
 from makegood.core.record import Kind
 from makegood.errors import PlanError
-from makegood.testing.rehearsal.fakes import stage_here
+from makegood.testing.rehearsal.fakes import NoSuchMethod, stage_here
 from makegood.testing.rehearsal.trial import Trial
 from makegood.testing.virtual import RUNNING
 
@@ -57,7 +57,8 @@ sys.addaudithook(_refuse)
 
 
 def check(trial: Trial) -> None:
-    """Raises PlanError where an own function reached for anything but a fake service, or for none."""
+    """Raises PlanError where an own function reached for anything but a fake service, for none, or for what
+    it does not have."""
     plan, scene = trial.plan.plan, trial.scene
     if scene.outside:
         step, kind, where = scene.outside[0]
@@ -65,6 +66,10 @@ def check(trial: Trial) -> None:
             f"{_named(plan.steps[plan.index_of[step]], kind)} was about to reach {where}, which is no fake "
             f"service; it was refused, and the rehearsal ended. {WAY_OUT}"
         )
+    for fact in _told(trial):
+        if NoSuchMethod.__name__ in fact.error:
+            kind = fact.kind if isinstance(fact, Reported) else Kind.PROBE
+            raise PlanError(f"{_named(plan.steps[fact.step], kind)} ended with {fact.error}")
     if alone := list(dict.fromkeys(_alone(trial))):
         raise PlanError(
             f"{', '.join(alone)} returned without a request to a fake service: what it calls is live, or "
@@ -76,9 +81,8 @@ def check(trial: Trial) -> None:
 def _alone(trial: Trial) -> Iterator[str]:
     """The functions that returned though nothing came of their call; an undo may, where nothing was done."""
     done: set[int] = set()
-    facts = (fact for row in trial.run.rows for fact in row.facts if isinstance(fact, Reported))
-    for fact in facts:
-        if fact.reply not in RETURNED:
+    for fact in _told(trial):
+        if not isinstance(fact, Reported) or fact.reply not in RETURNED:
             continue
         step = trial.plan.plan.steps[fact.step]
         if fact.kind is Kind.DO:
@@ -86,6 +90,12 @@ def _alone(trial: Trial) -> Iterator[str]:
         asked = (step.name, fact.attempt) in trial.scene.asked
         if not asked and fact.step in done and trial.stage.must_call(step, fact.kind):
             yield _named(step, fact.kind)
+
+
+def _told(trial: Trial) -> Iterator[Reported | Probed]:
+    """How the calls of functions ended, oldest first."""
+    facts = (fact for row in trial.run.rows for fact in row.facts)
+    return (fact for fact in facts if isinstance(fact, Reported | Probed))
 
 
 def _named(step: StepPlan, kind: Kind) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from makegood.authoring.agent import Agent
 from makegood.authoring.plans import PlanDefinition
 from makegood.core.record import Kind
+from makegood.reading.view import VERSION_SHOWN
 from makegood.testing.rehearsal.cases import Case, cases, undisturbed
 from makegood.testing.rehearsal.made_up import MadeUp
 from makegood.testing.rehearsal.outside import check
@@ -48,7 +49,7 @@ def rehearse(
         play(case)
     return Report(
         plan=plan.name,
-        plan_version=plan.version,
+        plan_version=plan.version[:VERSION_SHOWN],
         rows=tuple(findings.rows),
         broken=findings.findings(),
         virtual_seconds=round(findings.virtual_seconds, 1),
