@@ -145,6 +145,46 @@ def test_a_hook_that_fails_is_tried_again_and_silences_no_other(
     assert "task lamp is parked, and line could not tell: ValueError: no line to the pager" in caplog.text
 
 
+def test_of_a_task_that_is_parked_anew_while_a_hook_takes_its_time_people_are_told_again(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+    task: Any = None
+
+    async def pager(alert: Alert) -> None:
+        told.append(alert.task_id)
+        if len(told) == 1:
+            await task.resolve("order_lamp", "absent")
+            await task.wait(20)
+
+    async def work() -> None:
+        nonlocal task
+        async with Makegood(store(tmp_path), [lamps], alerts=[pager]) as makegood:
+            task = await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")
+            await facts(makegood, "lamp", 1)
+            assert told == ["lamp", "lamp"]
+
+    run(work)
+
+
+def test_a_hook_that_is_cancelled_ends_no_alerts(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def pager(alert: Alert) -> None:
+        told.append(alert.task_id)
+        if len(told) == 1:
+            raise asyncio.CancelledError  # as one that awaits a task which was cancelled
+
+    async def work() -> None:
+        async with Makegood(store(tmp_path), [lamps], alerts=[pager]) as makegood:
+            for task_id in ("one", "two"):
+                await makegood.submit(light, Order("ann", "doubt"), task_id=task_id)
+                await makegood.task(task_id).wait(20)
+            await facts(makegood, "two", 1)
+
+    run(work)
+
+
 def test_where_no_hook_has_told_the_next_process_tells(tmp_path: Path) -> None:
     told: list[str] = []
     line = Line()

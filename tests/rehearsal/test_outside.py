@@ -3,9 +3,10 @@
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from copy import copy
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 from urllib.request import urlopen
 
@@ -17,8 +18,10 @@ from makegood.cli.main import main
 from makegood.errors import PlanError
 from makegood.http import AsyncClient
 from makegood.testing import FakeService, Rehearsal, assert_settled, rehearse
+from makegood.testing.rehearsal import rehearse as rehearsing
 from makegood.testing.rehearsal.performance import Performance, TurnedClock
 from makegood.testing.rehearsal.promises import Promise
+from makegood.testing.rehearsal.report import Report
 from tests.rehearsal import shops
 
 
@@ -101,6 +104,34 @@ def test_nothing_live_is_called(
     assert not was_called(live)
     with closing(socket.create_connection(live.getsockname())):
         assert was_called(live), "when it is over, all is as it was"
+
+
+def test_a_thread_that_tries_again_and_again_gets_through_between_no_two_runs(
+    live: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, hotels = Event(), FakeService("hotels")
+
+    def export() -> None:
+        while not over.is_set():
+            with suppress(OSError):
+                socket.create_connection(live.getsockname()).close()
+            over.wait(0.0002)
+
+    async def book(guest: str) -> str:
+        if thread.ident is None:
+            thread.start()
+        return (await hotels.book(guest=guest)).id
+
+    def report(**told: Any) -> Report:
+        over.set()
+        thread.join()
+        return Report(**told)
+
+    thread = Thread(target=export)
+    monkeypatch.setattr(rehearsing, "Report", report)
+    staged = shop(book)
+    rehearse(staged.plan, agents=[staged.agent])
+    assert not was_called(live)
 
 
 def test_nothing_live_is_called_by_a_thread_of_the_functions_own(live: socket.socket) -> None:

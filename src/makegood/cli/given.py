@@ -98,7 +98,10 @@ def moment_given(source: str, what: str) -> datetime:
     """The moment that is meant: one with its time zone, or so long from now. Raises UsageError."""
     if length := LENGTH.fullmatch(source):
         now = datetime.fromtimestamp(SystemClock().wall() / 1000, UTC)
-        return now + timedelta(seconds=length_in_seconds(length))
+        try:
+            return now + timedelta(seconds=length_in_seconds(length))
+        except OverflowError:
+            raise click.UsageError(f"{what}: {source} from now is after the year 9999") from None
     try:
         moment = datetime.fromisoformat(source)
     except ValueError:

@@ -108,14 +108,18 @@ class Alerts:
         told = [hook for hook, has_told in zip(telling.hooks, came, strict=True) if has_told]
         if failed:
             self._unfinished[task_id] = telling._replace(hooks=failed)
-        if told and wants_alert(snapshot.head):
+        now = await self._connection.snapshot(task_id)  # a hook may take long: it may be parked anew by now
+        if told and wants_alert(now.head) and _parked_by(now) == telling.parked_by:
             self._connection.desk.post(task_id, Alerted(", ".join(map(name_of, told))))
 
     async def _call(self, hook: Hook, alert: Alert) -> bool:
         try:
             async with asyncio.timeout(PATIENCE):
                 await hook(alert)
-        except Exception as error:  # whatever the user's hook raises
+        except (Exception, asyncio.CancelledError) as error:  # whatever the user's hook raises
+            this = asyncio.current_task()
+            if this is not None and this.cancelling():
+                raise
             said = str(error) if isinstance(error, MakegoodError) else in_words(error)
             log.warning(
                 "task %s is parked, and %s could not tell: %s; it is tried again within %g s",

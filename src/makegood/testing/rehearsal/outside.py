@@ -8,6 +8,7 @@ was open before), or nobody: the rehearsal ends there, after one run in place of
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 from makegood.core.events import Probed, Reply, Reported
@@ -31,8 +32,23 @@ class Unreachable(ConnectionRefusedError):
     """Nothing outside is reached while a rehearsal runs; certainly nothing was sent."""
 
 
+REHEARSALS: list[object] = []
+"""Those under way: between their runs, too, a thread of a library may be about to connect."""
+
+
+@contextmanager
+def closed() -> Iterator[None]:
+    """Refuse to reach anything outside meanwhile."""
+    this = object()
+    REHEARSALS.append(this)
+    try:
+        yield
+    finally:
+        REHEARSALS.remove(this)
+
+
 def _refuse(event: str, told: tuple[Any, ...]) -> None:
-    if not RUNNING or (where := _outside(event, told)) is None:
+    if not (RUNNING or REHEARSALS) or (where := _outside(event, told)) is None:
         return
     stage = stage_here()
     if stage is not None:

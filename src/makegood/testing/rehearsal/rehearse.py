@@ -10,12 +10,13 @@ from makegood.core.record import Kind
 from makegood.reading.view import VERSION_SHOWN
 from makegood.testing.rehearsal.cases import Case, cases, undisturbed
 from makegood.testing.rehearsal.made_up import MadeUp
-from makegood.testing.rehearsal.outside import check
+from makegood.testing.rehearsal.outside import check, closed
 from makegood.testing.rehearsal.report import Findings, Report
 from makegood.testing.rehearsal.stage import Rehearsal
 from makegood.testing.rehearsal.trial import Trial
 
 
+@closed()
 def rehearse(
     plan: PlanDefinition[Any, Any],
     *,
