@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from makegood import client
+from makegood.authoring.agent import Agent
 from makegood.client.bulk import RATE, Acted
 from makegood.errors import MakegoodError
 
@@ -236,6 +237,10 @@ class Makegood:
     restored = _waits(client.Makegood.restored)
     members = _waits(client.Makegood.members)
     migrate = _waits(client.Makegood.migrate)
+
+    def know(self, agents: Sequence[Agent]) -> None:
+        """Check the results that people give (resolve, skip) by the types of these agents as well."""
+        self._twin.know(agents)
 
     def act_on(
         self, task_ids: Iterable[str], act: Callable[[Task[Any]], str], *, rate: float = RATE

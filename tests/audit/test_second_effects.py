@@ -101,7 +101,7 @@ def test_what_a_probe_had_found_is_reported_late() -> None:
 
 def test_what_a_person_had_found_is_reported_late() -> None:
     walk = in_doubt()
-    walk.commit(ResolveAsked(0, Verdict.DONE, "ann"))
+    walk.commit(ResolveAsked(0, Verdict.DONE, "ann", given=(msgspec.Raw(b'"1"'),)))
     late(walk, 1, b'"1"')
     assert statement(walk).findings == ()
 

@@ -259,7 +259,7 @@ BAD: dict[str, Bad] = {
     "no id": _usage("show", "Missing argument 'ID'"),
     "unknown command": _usage("frob", "No such command 'frob'"),
     "unknown option": _usage("list --frob", "No such option '--frob'"),
-    "unknown state": _usage("list --state odd", "'--state'", "'odd' is not one of 'running'"),
+    "unknown state": _usage("list --state odd", "'--state'", "'odd' is no state of a task"),
     "no limit": _usage("list --limit 0", "'--limit'", "0 is not in the range"),
     "plan that is no text": _usage("list --plan \udcff", "'--plan'", "is not valid UTF-8"),
     "unknown format": _usage(
@@ -299,8 +299,8 @@ BAD: dict[str, Bad] = {
         "skip waiting reserve_flight",
         ActRefused,
         "step reserve_flight",
-        "a later step uses",
-        "give its result",
+        "a later step, or the plan's output, uses its result",
+        "give it (CLI",
     ),
     "skip what is in doubt": _could_not(
         "skip parked reserve_car", ActRefused, "step reserve_car", "only what certainly had no effect"

@@ -190,7 +190,7 @@ GIVEN: dict[str, Wrong] = {
     "a verdict that is a list": act("resolve", ActRefused, "[] is no verdict", given=("reserve_car", [])),
     "a malformed result": act("skip", PayloadError, "result: ", given=("reserve_flight", b"{")),
     "a result that is no JSON": act("skip", PayloadError, "result", given=("reserve_flight", {"a": 1})),
-    "no result": act("skip", ActRefused, "give its result", given=("reserve_flight",)),
+    "no result": act("skip", ActRefused, "give it (CLI", given=("reserve_flight",)),
     "an unknown task to audit": wrong(lambda mg: mg.audit("nope"), UnknownTask, "no task 'nope'"),
     "a number to audit": wrong(lambda mg: mg.audit(5), UnknownTask, "no task '5'"),
     "audit without agents": wrong(lambda mg: mg.audit(agents=5), PlanError, "5 is no agent", "give a list"),
