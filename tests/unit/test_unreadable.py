@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from makegood import Agent, Unknown, plan, step
+from makegood import Agent, Unknown, call, plan, step
 from makegood.client.connection import Connection
 from makegood.client.task import Task
-from makegood.core.events import HandedBack, TaskSubmitted, decode_row
+from makegood.core.events import HandedBack, Restored, TaskSubmitted, decode_row
 from makegood.core.plan import Millis
 from makegood.core.record import TaskState
 from makegood.payload import Envelope
@@ -144,3 +144,58 @@ def test_an_undo_that_cannot_read_the_result_waits_for_a_better_one_or_a_person(
         assert CORRECT in waits
         assert "makegood resolve t reserve_room undone" in waits
         assert ended == "Compensated"
+
+
+halls = Agent("halls")
+
+
+async def undo_hall(result: str | None) -> None:
+    assert call().step == "choose", "nobody calls it of the hall: the city is not known"
+
+
+async def find_hall(city: str) -> str:
+    raise AssertionError("nobody asks: the city is not known")
+
+
+@halls.action(keyed=True, tombstone=True, undo=undo_hall)
+async def choose(guest: str) -> str:
+    raise Unknown(f"no answer to {call().key}")
+
+
+@halls.action(undo=undo_hall, probe=find_hall)
+async def book_hall(city: str) -> str:
+    raise Unknown("no answer")
+
+
+@plan
+def shows(guest: str) -> str:
+    return step(book_hall, step(choose, guest))
+
+
+def test_what_is_made_of_a_result_that_nobody_will_know_ends_with_a_person() -> None:
+    """A backup was put back: whether the hall was booked, and in which city, is not on record."""
+
+    async def main() -> tuple[str, str, str]:
+        engine = engine_with(MemoryFile(), halls)
+        await engine.start()
+        await engine.store.save_plan(shows.version, shows.name, shows.document.canonical())
+        await engine.desk.submit(shows.plan, "t", TaskSubmitted(msgspec.Raw(b'"ann"')))
+        await engine.desk.act("t", Restored("ann", "the disk died"))
+        connection = Connection(engine.desk, Envelope())
+        connection.is_open = True
+        task: Task[Any] = Task(connection, "t", Any)
+        await task.cancel(by="ann")
+        assert await task.wait(600) == "Failed"
+        await task.retry("book_hall", by="ann")  # in vain: no probe can be called without the city
+        asked = await task.wait(3600)
+        await task.resolve("book_hall", "left", by="ann")
+        assert await task.wait(3600) == "Failed"
+        await task.retry("book_hall", by="ann")
+        undone = await task.wait(3600)
+        why = await task.why()
+        await engine.stop()
+        return asked, undone, why
+
+    asked, undone, why = run(main())
+    assert (asked, undone) == ("Failed", "Failed")
+    assert "choose is not there" in why
