@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from asyncio import wait_for
 from pathlib import Path
 
 import pytest
@@ -70,13 +71,18 @@ def put_back(backup: Path, store: Path) -> None:
 AGENTS = [keyed, probed, neither]
 
 
+async def submitted(store: Path, task_id: str, backup: Path) -> None:
+    """A task is entered, and then the store is backed up."""
+    async with Makegood(f"sqlite:///{store}") as client:
+        await client.submit(errands, task_id=task_id)
+    shutil.copy(store, backup)
+
+
 def test_what_was_done_after_the_backup_is_not_done_again(tmp_path: Path) -> None:
     store, backup = tmp_path / "tasks.db", tmp_path / "backup.db"
 
     async def work() -> None:
-        async with Makegood(f"sqlite:///{store}") as client:
-            await client.submit(errands, task_id="t")
-        shutil.copy(store, backup)
+        await submitted(store, "t", backup)
         async with Makegood(f"sqlite:///{store}", AGENTS) as makegood:
             assert await makegood.task("t").result(20) == "neither-1"
             with pytest.raises(MakegoodError, match="processes are alive on this store"):
@@ -95,20 +101,14 @@ def test_what_was_done_after_the_backup_is_not_done_again(tmp_path: Path) -> Non
             assert [(fact["who"], fact["why"]) for fact in told] == [("ann", "the disk died")]
         assert {shop: len(done) for shop, done in ledger.done.items()} == dict.fromkeys(SHOPS, 1)
 
-    async def bounded() -> None:
-        async with asyncio.timeout(90):
-            await work()
-
-    asyncio.run(bounded())
+    asyncio.run(wait_for(work(), 90))
 
 
 def test_a_task_cancelled_after_the_restore_undoes_what_the_backup_does_not_know(tmp_path: Path) -> None:
     store, backup = tmp_path / "tasks.db", tmp_path / "backup.db"
 
     async def work() -> None:
-        async with Makegood(f"sqlite:///{store}") as client:
-            await client.submit(errands, task_id="c")
-        shutil.copy(store, backup)
+        await submitted(store, "c", backup)
         async with Makegood(f"sqlite:///{store}", AGENTS) as makegood:
             await makegood.task("c").result(20)
         put_back(backup, store)
@@ -126,8 +126,4 @@ def test_a_task_cancelled_after_the_restore_undoes_what_the_backup_does_not_know
             assert await task.wait(30) == "Compensated"
         assert ledger.undone == ["hire probed-1", "order None"]
 
-    async def bounded() -> None:
-        async with asyncio.timeout(90):
-            await work()
-
-    asyncio.run(bounded())
+    asyncio.run(wait_for(work(), 90))

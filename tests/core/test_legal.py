@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import product
 from types import ModuleType
 
@@ -22,31 +23,15 @@ from makegood.core.record import (
     TaskState,
 )
 from makegood.testing.shorthand import KEYED, step
-from tests.core import (
-    scripts,
-    test_acts,
-    test_correcting,
-    test_doubt,
-    test_due,
-    test_evidence,
-    test_lanes,
-    test_restoring,
-    test_retry,
-)
+from tests.core import scripts
 from tests.core.plans import plan_of
 from tests.core.test_walks import walk
 
 PLAN = plan_of(step("a", KEYED))
-SCRIPTED = (
-    test_acts,
-    test_correcting,
-    test_doubt,
-    test_due,
-    test_evidence,
-    test_lanes,
-    test_restoring,
-    test_retry,
-)
+SCRIPTED = [
+    import_module(f"tests.core.test_{name}")
+    for name in ("acts", "correcting", "doubt", "due", "evidence", "lanes", "restoring", "retry")
+]
 WALKED = 500
 
 

@@ -136,23 +136,24 @@ class Unreadable(Printed, kw_only=True):
     reason: str
 
 
-class Alert(Parked, kw_only=True):
-    """What a person needs to know of a parked task; `why` is what `makegood why` prints."""
+class Whole(Parked, kw_only=True):
+    """How a task stands, and which it is."""
 
     created_at: Moment
     plan: str
     plan_version: Version
     tags: dict[str, str] | UnsetType = UNSET
+
+
+class Alert(Whole, kw_only=True):
+    """What a person needs to know of a parked task; `why` is what `makegood why` prints."""
+
     why: str
 
 
-class Record(Parked, kw_only=True):
+class Record(Whole, kw_only=True):
     """A task's record."""
 
-    created_at: Moment
-    plan: str
-    plan_version: Version
-    tags: dict[str, str] | UnsetType = UNSET
     input: Any
     output: Any = UNSET
     output_error: Maybe = UNSET

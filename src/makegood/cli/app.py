@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -151,21 +151,27 @@ def submit(
     """
     if timeout is not None and not wait:
         raise click.UsageError("--timeout is for --wait")
-    labels = _tags(tags)
     start = None if start_at is None else moment_given(start_at, "--start-at")
+    terms = Terms(deadline, start, _tags(tags))
     definition = load_plan(plan)
     if many is not None:
         if wait or task_id is not None or input is not None:
             raise click.UsageError("--many takes no INPUT, --id or --wait: each line has its own")
-        return submit_lines(definition, many, Terms(deadline, start, labels), as_json=as_json)
+        return submit_lines(definition, many, terms, as_json=as_json)
     if input is None and definition.input_type is not NoneType:
         raise click.UsageError(f"plan {definition.name} takes an input: INPUT is missing")
     raw = b"null" if input is None else read_json(input, "INPUT")
 
     async def enter(makegood: Makegood) -> Task[Any]:
-        return await makegood.submit_json(
-            definition, raw, task_id=task_id, deadline=deadline, start_at=start, tags=labels
-        )
+        return await makegood.submit_json(definition, raw, task_id=task_id, **terms._asdict())
+
+    return _enter_one(enter, wait=wait, timeout=timeout, as_json=as_json)
+
+
+def _enter_one(
+    enter: Callable[[Makegood], Awaitable[Task[Any]]], *, wait: bool, timeout: float | None, as_json: bool
+) -> int:
+    """Enter a task, and tell of it, or of what became of it."""
 
     async def work(makegood: Makegood) -> int:
         task = await enter(makegood)
