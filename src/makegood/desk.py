@@ -24,6 +24,8 @@ from makegood.tray import Posted, Tray
 log = logging.getLogger("makegood.desk")
 
 TASKS_A_FLUSH = 200
+FRESH = 0.5
+"""Seconds: nothing is decided on an older answer of the store than this, or lives count from its end."""
 
 
 class Desk:
@@ -48,8 +50,7 @@ class Desk:
 
     def now(self) -> Millis:
         """Store time as far as this process can know it: never ahead of the store's."""
-        stamp = self.store.stamp()
-        return stamp.at + int((self.clock.monotonic() - stamp.seen) * 1000)
+        return self._moment()[0]
 
     def post(self, task_id: str, event: Event, answer: asyncio.Future[bool] | None = None) -> None:
         """Put a fact on the desk. `answer` gets True when it is durable, False when it was old news, or an
@@ -144,22 +145,34 @@ class Desk:
         """
         batch, decisions = self._tray.take(TASKS_A_FLUSH), list[Decision]()
         self._flushing = True
-        asked = self.clock.monotonic()
         try:
+            await self._freshen()
             new = {task_id for task_id, posts in batch.items() if self._is_new(task_id, posts)}
             read = await self.shelf.load([task_id for task_id in batch if task_id not in new])
-            now = self.now()
+            now, since = self._moment()
             for task_id in list(batch):
                 posts = batch.pop(task_id)
                 decision = self._decide(task_id, posts, now, new=task_id in new, fresh=task_id in read)
                 if decision is not None:
                     decisions.append(decision)
-            await self._commit(decisions, asked)
+            await self._commit(decisions, since)
         except Exception as error:
             self._put_back(batch, decisions, error)
             raise
         finally:
             self._flushing = False
+
+    async def _freshen(self) -> None:
+        """Have a new answer of the store where the newest is old: other processes' time may be far on."""
+        stamp = self.store.stamp()
+        if stamp.seen - stamp.round_trip + FRESH < self.clock.monotonic():
+            await self.store.now()
+
+    def _moment(self) -> tuple[Millis, float]:
+        """Store time as it is decided by, and the monotonic second from which the lives of calls count."""
+        stamp, monotonic = self.store.stamp(), self.clock.monotonic()
+        now = stamp.at + int((monotonic - stamp.seen) * 1000)
+        return now, min(monotonic, stamp.seen - stamp.round_trip + FRESH)
 
     def _is_new(self, task_id: str, posts: list[Posted]) -> bool:
         return task_id in self._new and any(post.plan is not None for post in posts)
@@ -243,14 +256,14 @@ class Desk:
 
     # --- committing
 
-    async def _commit(self, decisions: list[Decision], asked: float) -> None:
+    async def _commit(self, decisions: list[Decision], since: float) -> None:
         if not decisions:
             return
         answers = await commit(self.store, [d.change for d in decisions if d.change is not None])
         for decision, answer in zip(decisions, answers, strict=True):
             match answer:
                 case Committed():
-                    self._committed(decision, asked)
+                    self._committed(decision, since)
                 case Stale():
                     self._stale(decision)
                 case Rejected(reason=reason):
@@ -258,7 +271,7 @@ class Desk:
                 case None:
                     self._not_written(decision, decision.posts)
 
-    def _committed(self, decision: Decision, asked: float) -> None:
+    def _committed(self, decision: Decision, since: float) -> None:
         saved, task_id = decision.saved(), decision.entry.task_id
         self._new.pop(task_id, None)
         if saved.head.state in AT_REST:
@@ -271,7 +284,7 @@ class Desk:
         decision.tell()
         self.rooms.saved(saved)
         if self.rooms.agents is not None and decision.claims:
-            self.rooms.agents.carry_out(saved, decision.claims, asked)
+            self.rooms.agents.carry_out(saved, decision.claims, since)
 
     def _stale(self, decision: Decision) -> None:
         """Somebody was faster. A submission's id is taken; every other fact is decided again."""

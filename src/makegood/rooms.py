@@ -45,8 +45,8 @@ class AgentRoom(Protocol):
     def claims(self, draft: Draft) -> Sequence[Claimed]:
         """Claims for the open offers it has the action and room for; a slot is reserved for each."""
 
-    def carry_out(self, entry: Entry, claims: Sequence[Claimed], asked: float) -> None:
-        """The claims are durable: make the calls. Their lives count from `asked`, by the monotonic clock."""
+    def carry_out(self, entry: Entry, claims: Sequence[Claimed], since: float) -> None:
+        """The claims are durable: make the calls. Their lives count from `since`, by the monotonic clock."""
 
     def release(self, claims: Sequence[Claimed]) -> None:
         """The claims were not written: give their slots back."""

@@ -50,8 +50,10 @@ class Doing:
     happen: Callable[[World], None]
 
 
-def submitted_by_hand(scenario: Scenario) -> tuple[Callable[[World], None], Callable[[World], None]]:
-    """Save the plan; submit the task: through the first process, each when a test says so."""
+def submitted_by_hand(
+    scenario: Scenario, by: int = 0
+) -> tuple[Callable[[World], None], Callable[[World], None]]:
+    """Save the plan; submit the task: through the first process, and `by` one, each when a test says so."""
 
     def save(world: World) -> None:
         first, plan = world.members[0], scenario.compiled
@@ -59,9 +61,9 @@ def submitted_by_hand(scenario: Scenario) -> tuple[Callable[[World], None], Call
         first.begin(first.store.save_plan(plan.version, plan.name, scenario.document))
 
     def submit(world: World) -> None:
-        desk = world.members[0].engine.desk
+        desk = world.members[by].engine.desk
         event = TaskSubmitted(msgspec.Raw(b"{}"))
-        world.members[0].begin(desk.submit(scenario.compiled, "trip-1", event))
+        world.members[by].begin(desk.submit(scenario.compiled, "trip-1", event))
 
     return save, submit
 
@@ -78,5 +80,18 @@ def test_a_call_claimed_at_a_moment_that_is_long_past_is_not_sent() -> None:
     save, submit = submitted_by_hand(scenario)
     happenings: list[Happening] = [Doing(0.0, save), Jump(0.3, TEN_YEARS), Join(0.5), Doing(0.9, submit)]
     world = play(World(scenario, happenings=happenings))
+    assert not world.complaints, world.story()
+    assert world.services[0].most_live == 1
+
+
+@pytest.mark.parametrize("born", [2.0 + 0.1 * n for n in range(1, 20)])
+def test_a_call_of_a_process_whose_time_is_behind_is_waited_out_from_when_it_was_made(born: float) -> None:
+    """When clocks were set back, a new process goes on from the store's mark; an older one is past that."""
+    scenario = Scenario(
+        "behind", series(brief("b", PROBED)), DONE, script={("b", Kind.DO, 1): CallFault.DIE_AND_LATE}
+    )
+    save, submit = submitted_by_hand(scenario, by=1)
+    back: list[Happening] = [Doing(0.0, save), Jump(2.0, -TEN_YEARS), Join(born), Doing(born + 0.1, submit)]
+    world = play(World(scenario, happenings=back))
     assert not world.complaints, world.story()
     assert world.services[0].most_live == 1

@@ -81,9 +81,8 @@ def a_slot_is_not_given_back(patch: Patch) -> None:
 def a_calls_life_begins_when_it_is_granted(patch: Patch) -> None:
     carry_out, begin = Runner.carry_out, Work.__init__
 
-    def patient(runner: Runner, entry: Entry, claims: Sequence[Claimed], asked: float) -> None:
-        desk = runner._desk
-        carry_out(runner, entry, claims, desk.clock.monotonic() + desk.store.stamp().round_trip)
+    def patient(runner: Runner, entry: Entry, claims: Sequence[Claimed], since: float) -> None:
+        carry_out(runner, entry, claims, runner._desk.clock.monotonic())
 
     def without_the_records_bound(work: Work, *args: Any, **named: Any) -> None:
         begin(work, *args, **named)

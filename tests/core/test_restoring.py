@@ -194,6 +194,25 @@ def test_a_person_is_asked_about_what_no_call_can_be_made_of_and_about_a_pivot(t
     assert bench.done("a").state is TaskState.COMPENSATED
 
 
+def test_a_doubt_that_was_left_is_not_undone_where_there_is_no_undo() -> None:
+    bench = turned(step("a", TOMB), step("b", KEYED, args={"x": {"$ref": "a"}}, undo=None))
+    bench.tell(ResolveAsked(1, Verdict.LEFT, "ann"))
+    bench.done("a")
+    assert (phases(bench), bench.state) == ("UNDONE_BLIND LEFT", TaskState.FAILED)
+    with pytest.raises(ActRefused, match="it was left and has no undo; resolve it as undone or kept"):
+        bench.tell(RetryAsked(1, "ann"))
+    bench.tell(ResolveAsked(1, Verdict.UNDONE, "ann"))
+    assert (phases(bench), bench.state) == ("UNDONE_BLIND UNDONE_BLIND", TaskState.COMPENSATED)
+
+
+@pytest.mark.parametrize("reply", [Reply.DONE, Reply.UNKNOWN])
+def test_what_a_person_undid_by_hand_is_not_undone_again_where_there_is_no_undo(reply: Reply) -> None:
+    bench = turned(step("a", TOMB), step("b", PROBED, args={"x": {"$ref": "a"}}, undo=None))
+    bench.tell(ResolveAsked(1, Verdict.LEFT, "ann"), ResolveAsked(1, Verdict.UNDONE, "ann"))
+    bench.done("a").tell(Reported(1, 1, Kind.DO, reply))
+    assert (phases(bench), bench.state) == ("UNDONE_BLIND UNDONE_BLIND", TaskState.COMPENSATED)
+
+
 def test_what_a_task_on_its_way_back_never_began_was_never_called() -> None:
     bench = Bench(series(step("a", KEYED), step("b", KEYED), step("c", KEYED))).done("a")
     bench.ends("b", Reply.REFUSED)

@@ -119,6 +119,26 @@ def test_asking_often_does_not_hold_time_up(process: WithClock) -> None:
     asyncio.run(scenario())
 
 
+def test_a_moment_that_was_only_read_is_no_mark_for_others(process: WithClock) -> None:
+    """Others may still be given an earlier one; after what was written they are not."""
+
+    async def scenario() -> None:
+        ahead = TurnedClock()
+        ahead.turn(60_000)
+        first, second = await entered(process, ahead), await entered(process, TurnedClock())
+        await second.commit([change("a")])
+        await first.now()
+        assert (first.stamp().at, first.stamp().mark) == (START + 60_000, START)
+        await second.commit([change("b")])
+        assert (second.stamp().at, second.stamp().mark) == (START, START)
+        await first.commit([change("c")])
+        assert first.stamp().mark == START + 60_000 == await second.now() == second.stamp().mark
+        for store in (first, second):
+            await store.close()
+
+    asyncio.run(scenario())
+
+
 def test_a_lease_lasts_by_store_time(process: WithClock) -> None:
     async def scenario() -> None:
         clock = TurnedClock()
@@ -139,7 +159,7 @@ def test_the_stamp_says_when_it_was_seen(process: WithClock) -> None:
     async def scenario() -> None:
         clock = TurnedClock()
         store = process(clock)
-        assert (store.stamp().at, store.stamp().seen, store.stamp().round_trip) == (0, 0, 0)
+        assert (store.stamp().at, store.stamp().seen, store.stamp().mark) == (0, 0, 0)
         await store.open()
         clock.go_on(3)
         await store.load(["task"])

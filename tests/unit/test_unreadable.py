@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import msgspec
+import pytest
 
 from makegood import Agent, Unknown, call, plan, step
 from makegood.client.connection import Connection
@@ -41,7 +42,9 @@ def engine_with(file: MemoryFile, agent: Agent) -> Engine:
     return Engine(MemoryStore(file, clock=clock), [agent], clock=clock, chance=Random(1), watched=False)
 
 
-def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed() -> None:
+def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async def main() -> tuple[list[Millis], float]:
         file = MemoryFile()
         newer = engine_with(file, numbers)
@@ -65,6 +68,9 @@ def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed() -> None:
     assert [round(wait) for wait in waits[:8]] == [15, 15, 30, 60, 120, 240, 480, 600]
     assert all(600 <= wait < 602 for wait in waits[8:])
     assert took <= 602
+    told = [line.getMessage() for line in caplog.records if "not called" in line.getMessage()]
+    assert len(told) == len(handed_back)
+    assert told[0] == "t look (do 1): not called, shop/look.what: Expected `int`, got `str`"
 
 
 class Booking(msgspec.Struct):

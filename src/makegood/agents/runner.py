@@ -143,9 +143,8 @@ class Runner:
 
     # --- calling
 
-    def carry_out(self, entry: Entry, claims: Sequence[Claimed], asked: float) -> None:
-        """Make the calls whose claims are durable; their lives count from `asked`."""
-        since = asked - self._desk.store.stamp().round_trip
+    def carry_out(self, entry: Entry, claims: Sequence[Claimed], since: float) -> None:
+        """Make the calls whose claims are durable; their lives count from `since`."""
         for claim in claims:
             self._reserved -= 1
             step = entry.plan.steps[claim.step]
@@ -162,10 +161,10 @@ class Runner:
             if self._draining:
                 self._desk.post(entry.task_id, work.handed_back(GOING_DOWN))
             else:
-                self._take_off(work, asked)
+                self._take_off(work, since)
 
-    def _take_off(self, work: Work, asked: float) -> None:
-        flight = Flight(work, asked, threaded=not work.function.is_async)
+    def _take_off(self, work: Work, since: float) -> None:
+        flight = Flight(work, since, threaded=not work.function.is_async)
         self._flights[work.entry.task_id, work.attempt] = flight
         self._in_threads += flight.threaded
         flight.task = asyncio.create_task(self._fly(flight), name=work.name)
@@ -211,6 +210,7 @@ class Runner:
             values = await self._desk.shelf.values(work.entry)
             positional, named = work.arguments(values)
         except PayloadError as error:
+            log.warning("%s: not called, %s", work.name, work.hides(plain(f"{error}")), extra=work.labels)
             return work.no_input(error, self._desk.now())
         except Exception as error:  # whatever it is, nothing was sent
             return work.handed_back(plain(f"its input could not be read: {error}"), UNSENT_WAIT)

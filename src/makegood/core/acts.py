@@ -122,6 +122,8 @@ def _why_not_retried(draft: Draft, step: int) -> str:
     if opened is not None and phase in (Phase.DOUBT, *STUCK):
         if opened.due > 0 or opened.late > draft.now:
             return still_flying("last call", max(opened.due, opened.late), draft.now)
+        if phase == Phase.LEFT and plan.undo is None:
+            return "it was left and has no undo; resolve it as undone or kept"
         if phase == Phase.LEFT and not lanes.its_turn(draft, step):
             return "it was left; what is under way, or was done after it, is to be undone first"
         if plan.pivot and not draft.forward:

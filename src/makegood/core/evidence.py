@@ -39,9 +39,12 @@ def filed(draft: Draft, event: Reported) -> bool:
     return True
 
 
-def _tombstoned(draft: Draft, event: Reported) -> bool:
-    """Whether an undo that was made keeps this call from having an effect, however late it lands."""
-    return draft.step(event.step).tombstone and event.key_read and draft.round(event.step, Kind.DO) == 1
+def _leaves_nothing_to_undo(draft: Draft, event: Reported) -> bool:
+    """Whether an undo that was made keeps this call from having an effect, however late it lands; or none can
+    be made, and it was a person who undid the step."""
+    plan = draft.step(event.step)
+    tombstoned = plan.tombstone and event.key_read and draft.round(event.step, Kind.DO) == 1
+    return tombstoned or plan.undo is None
 
 
 def _may_be_of_another_round(draft: Draft, step: int) -> bool:
@@ -59,7 +62,7 @@ def _proves_live(draft: Draft, event: Reported) -> None:
         _casts_doubt(draft, event)
     elif phase in HELD_ABSENT:
         _surfaced_where_none_was(draft, event)
-    elif _tombstoned(draft, event):
+    elif _leaves_nothing_to_undo(draft, event):
         return
     elif phase == Phase.UNDONE_BLIND or (phase == Phase.UNDONE and _may_be_of_another_round(draft, step)):
         _surfaced_after_undo(draft, event)
@@ -140,7 +143,7 @@ def _may_have_landed(draft: Draft, event: Reported) -> None:
         return
     elif phase in HELD_ABSENT:
         _held_absent_too_early(draft, event, landed_by)
-    elif _tombstoned(draft, event):
+    elif _leaves_nothing_to_undo(draft, event):
         return
     elif phase in SURFACES:
         _undone_too_early(draft, step, landed_by)

@@ -147,7 +147,8 @@ class MemoryStore:
         with self._file.lock:
             now = self._time.now(self._file.mark)
             yield now
-        self._time.answered(now, asked)
+            mark = self._file.mark
+        self._time.answered(now, mark, asked)
 
     def _write(self, change: Change) -> Answer:
         if reason := refusal(change):

@@ -107,12 +107,14 @@ class Stamp(msgspec.Struct, frozen=True, kw_only=True):
 
     `at` is store time when the verb was done, `seen` the local monotonic second in which its answer came,
     `round_trip` the seconds from asking to `seen`. `at` plus the time since `seen` is never ahead of what
-    the store would say.
+    the store would say. `mark` is the moment that no later answer of the store, to whomever, is behind; where
+    each process brings its own clock, as with a file, `at` may be ahead of it.
     """
 
     at: Millis
     seen: float
     round_trip: float
+    mark: Millis
 
 
 class Store(Protocol):

@@ -142,22 +142,23 @@ class SqliteStore:
 
     async def _read(self, work: Work[T]) -> T:
         asked = self._time.asked()
-        at, found = await self._file.read(partial(self._timed, work))
-        self._time.answered(at, asked)
+        at, mark, found = await self._file.read(partial(self._timed, work))
+        self._time.answered(at, mark, asked)
         return found
 
     async def _write(self, work: Work[T]) -> T:
         asked = self._time.asked()
         at, written = await self._file.write(partial(self._marked, work))
-        self._time.answered(at, asked)
+        self._time.answered(at, at, asked)
         return written
 
-    def _timed(self, work: Work[T], db: apsw.Connection) -> tuple[Millis, T]:
-        now = self._time.now(self._mark(db))
-        return now, work(db, now)
+    def _timed(self, work: Work[T], db: apsw.Connection) -> tuple[Millis, Millis, T]:
+        mark = self._mark(db)
+        now = self._time.now(mark)
+        return now, mark, work(db, now)
 
     def _marked(self, work: Work[T], db: apsw.Connection) -> tuple[Millis, T]:
-        now, written = self._timed(work, db)
+        now, _, written = self._timed(work, db)
         db.execute(SQL["move_mark"], (now,))
         return now, written
 

@@ -16,7 +16,7 @@ class StoreTime:
         self._clock = clock
         self._latest: Millis = 0
         self._latest_seen = clock.monotonic()
-        self.stamp = Stamp(at=0, seen=0.0, round_trip=0.0)
+        self.stamp = Stamp(at=0, seen=0.0, round_trip=0.0, mark=0)
 
     def now(self, mark: Millis) -> Millis:
         """Store time, given the mark as the store holds it."""
@@ -32,7 +32,8 @@ class StoreTime:
         """The monotonic moment in which a verb begins."""
         return self._clock.monotonic()
 
-    def answered(self, at: Millis, asked: float) -> None:
-        """Keep the stamp of a verb that was done at store time `at`."""
+    def answered(self, at: Millis, mark: Millis, asked: float) -> None:
+        """Keep the stamp of a verb that was done at store time `at`, and left the store with this mark."""
         seen = self._clock.monotonic()
-        self.stamp = Stamp(at=at, seen=seen, round_trip=seen - asked)
+        if at >= self.stamp.at:
+            self.stamp = Stamp(at=at, seen=seen, round_trip=seen - asked, mark=mark)

@@ -396,7 +396,8 @@ class StoreConformance(StoreFixtures):
             writer, reader = stores[n % 3], stores[(n + 1) % 3]
             run(writer.commit([change(f"t{n}")]))
             assert last <= writer.stamp().at <= run(reader.now()) <= run(reader.now())
-            last = writer.stamp().at
+            assert last <= writer.stamp().mark <= reader.stamp().mark <= reader.stamp().at
+            last = writer.stamp().mark
 
     def test_every_verb_brings_a_stamp(self, store: Store, run: Run) -> None:
         verbs: list[Callable[[], Coroutine[Any, Any, Any]]] = [

@@ -67,7 +67,7 @@ class FaultyStore:
         self._kill = kill
         self._freeze = freeze
         self._committed = committed
-        self._stamp = Stamp(at=0, seen=0.0, round_trip=0.0)
+        self._stamp = Stamp(at=0, seen=0.0, round_trip=0.0, mark=0)
         self.lag = lag
 
     # --- the store's verbs
@@ -125,11 +125,11 @@ class FaultyStore:
         asked, fault = self._clock.monotonic(), self._strikes(verb)
         await self._going(verb, fault)
         answer = await work()
-        at = self._inner.stamp().at
+        inner = self._inner.stamp()
         await self._coming(verb, fault)
         seen = self._clock.monotonic()
-        if at >= self._stamp.at:
-            self._stamp = Stamp(at=at, seen=seen, round_trip=seen - asked)
+        if inner.at >= self._stamp.at:
+            self._stamp = Stamp(at=inner.at, seen=seen, round_trip=seen - asked, mark=inner.mark)
         return answer
 
     async def _going(self, verb: str, fault: StoreFault | None) -> None:

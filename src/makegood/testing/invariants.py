@@ -86,6 +86,7 @@ def _moves_are_legal(before: Head | None, draft: Draft, world: Observer) -> None
                 state = to
             case Moved(step=step, phase=phase):
                 _legal(marks, step, phase, world)
+                assert phase not in UNDO_OPEN or draft.step(step).undo, "S7: an undo where there is none"
             case Offered(step=step):
                 _legal(marks, step, OFFER_OF[Phase(marks[step])], world)
             case Claimed(step=step):
