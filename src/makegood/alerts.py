@@ -10,17 +10,22 @@ import shlex
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from signal import SIGKILL
+from threading import Semaphore
 from typing import Any, NamedTuple, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import msgspec
 
+from makegood.apart import in_thread
 from makegood.errors import MakegoodError
 
 TOLD = ("taskId", "plan", "planVersion", "state", "paused", "reason", "createdAt", "tags", "direction")
 LISTED = ("blocking", "inEffect", "inDoubt", "acts", "waiting")
 ANSWER_TIMEOUT = 10.0
 """Seconds in which an address must have answered."""
+POSTS_MAX = 10
+"""Posts to one address at the same time, with those that nobody waits for any more."""
 
 
 class Alert(NamedTuple):
@@ -54,8 +59,8 @@ def name_of(hook: Hook) -> str:
 class Command:
     """Runs a command: the document is JSON on its standard input, MAKEGOOD_TASK_ID in its environment.
 
-    Raises MakegoodError when it ends with another code than 0, and, when it is made, for a command line that
-    is none, or a program that is not there.
+    Cancelled, it is killed with all that it started. Raises MakegoodError when it ends with another code than
+    0, and, when it is made, for a command line that is none, or a program that is not there.
     """
 
     def __init__(self, command: str) -> None:
@@ -79,12 +84,15 @@ class Command:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             env=os.environ | {"MAKEGOOD_TASK_ID": alert.task_id},
+            start_new_session=True,
         )
         try:
             _, said = await process.communicate(msgspec.json.encode(alert.document))
         except BaseException:
             if process.returncode is None:
-                process.kill()
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, SIGKILL)
+                await process.wait()
             raise
         if process.returncode:
             words = said.decode(errors="replace").strip()[-500:]
@@ -98,11 +106,21 @@ class WebHook:
         self._url = url
         self._headers = {"Content-Type": "application/json"} | dict(headers or {})
         self.name = f"web hook {_host_of(url)}"
+        self._lines = Semaphore(POSTS_MAX)
 
     async def __call__(self, alert: Alert) -> None:
-        await asyncio.to_thread(self._post, msgspec.json.encode(alert.document))
+        body = msgspec.json.encode(alert.document)
+        await in_thread(lambda: self._post(body), "makegood-web-hook")
 
     def _post(self, body: bytes) -> None:
+        if not self._lines.acquire(timeout=ANSWER_TIMEOUT):
+            raise MakegoodError(f"{POSTS_MAX} posts to it are under way already, and none has ended")
+        try:
+            self._send(body)
+        finally:
+            self._lines.release()
+
+    def _send(self, body: bytes) -> None:
         from urllib.error import HTTPError  # half of what makegood costs to import, for the few who need it
         from urllib.request import Request, urlopen
 

@@ -15,7 +15,7 @@ from makegood.core.events import Event, TaskSubmitted
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import AT_REST, TaskState
 from makegood.decision import Decision, of_known, of_new
-from makegood.errors import MakegoodError, StoreUnavailable
+from makegood.errors import MakegoodError, StoreUnavailable, StoreUncertain
 from makegood.rooms import Rooms
 from makegood.shelf import Shelf
 from makegood.store.protocol import Committed, Rejected, Stale, Store, Stored
@@ -26,6 +26,7 @@ log = logging.getLogger("makegood.desk")
 TASKS_A_FLUSH = 200
 FRESH = 0.5
 """Seconds: nothing is decided on an older answer of the store than this, or lives count from its end."""
+CUT_SHORT = "this Makegood was closed while it was being written; it may be in the store, or not: look again"
 
 
 class Desk:
@@ -120,6 +121,10 @@ class Desk:
         while (self._tray or self._flushing) and self.clock.monotonic() < until:
             await asyncio.sleep(0.01)
 
+    def close(self) -> None:
+        """Nothing will be flushed any more: whoever waits is told so, and whoever comes."""
+        self._tray.close()
+
     async def run(self) -> None:
         """Flush for ever; ends when cancelled."""
         pause = RETRY_FIRST
@@ -156,6 +161,9 @@ class Desk:
                 if decision is not None:
                     decisions.append(decision)
             await self._commit(decisions, since)
+        except asyncio.CancelledError:
+            self._put_back(batch, decisions, StoreUncertain(CUT_SHORT))
+            raise
         except Exception as error:
             self._put_back(batch, decisions, error)
             raise

@@ -122,14 +122,21 @@ TEXT_MAX = 10_000
 
 def plain(text: str) -> str:
     """Text that any store can hold: no lone surrogates, and no more than TEXT_MAX characters."""
-    return text[:TEXT_MAX].encode("utf-8", "backslashreplace").decode()
+    return _storable(text[:TEXT_MAX])
 
 
-def in_words(error: BaseException) -> str:
-    """What kind of exception this is, and what it says of itself: one of the user's may not be able to."""
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def in_words(error: BaseException, *, at_most: int | None = TEXT_MAX) -> str:
+    """What kind of exception this is, and what it says of itself: one of the user's may not be able to.
+
+    `at_most` characters of it; None: all, so that secrets can be hidden before it is cut.
+    """
     name = type(error).__name__
     try:
-        said = plain(str(error))
+        said = _storable(str(error)[:at_most])
     except BaseException:  # not even SystemExit is meant for us
         return name
     return f"{name}: {said}" if said else name

@@ -13,8 +13,9 @@ import os
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from datetime import timedelta
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
 
 from makegood import client
 from makegood.authoring.agent import Agent
@@ -146,7 +147,7 @@ class Task(Generic[Out]):
     def __repr__(self) -> str:
         return repr(self._twin)
 
-    def result(self, timeout: float | None = None) -> Out:
+    def result(self, timeout: float | timedelta | None = None) -> Out:
         """Wait for its output. Raises Compensated or Failed with the reason, TimeoutError, PayloadError when
         the output refers to what a result does not have, StoreError."""
         return self._background.run(lambda: self._twin.result(timeout))
@@ -208,6 +209,16 @@ class Makegood:
             background.run(lambda: twin.__aexit__(kind, error, trace))
         finally:
             background.stop()
+
+    if not TYPE_CHECKING:  # checkers refuse it anyway
+
+        def __aenter__(self) -> NoReturn:
+            """Raises MakegoodError: `async with` is for the twin with an event loop."""
+            raise MakegoodError(
+                "this Makegood of makegood.sync is opened by `with`; `async with` opens makegood.Makegood"
+            )
+
+        __aexit__ = __aenter__  # without it Python would not ask for the other
 
     @property
     def _background(self) -> Background:

@@ -10,6 +10,7 @@ from makegood.errors import StoreUnavailable
 
 DECISIONS_MAX = 25
 """How often a fact is decided again after losing to another writer before its poster is told."""
+CLOSED = "this Makegood was closed before it was written; ask again in one that is open"
 
 
 class Posted:
@@ -49,6 +50,7 @@ class Tray:
     def __init__(self) -> None:
         self._posts: dict[str, list[Posted]] = {}
         self._filled: asyncio.Future[None] | None = None
+        self._closed = False
 
     def __len__(self) -> int:
         """How many tasks have something in it."""
@@ -58,6 +60,8 @@ class Tray:
         return task_id in self._posts
 
     def put(self, task_id: str, post: Posted) -> None:
+        if self._closed:
+            post.fail(StoreUnavailable(CLOSED))
         self._posts.setdefault(task_id, []).append(post)
         if self._filled is not None and not self._filled.done():
             self._filled.set_result(None)
@@ -74,6 +78,13 @@ class Tray:
             self._filled = asyncio.get_running_loop().create_future()
             await self._filled
             self._filled = None
+
+    def close(self) -> None:
+        """Nothing more will be decided."""
+        self._closed = True
+        for posts in self._posts.values():
+            for post in posts:
+                post.fail(StoreUnavailable(CLOSED))
 
     # --- taken, and not written
 

@@ -1,5 +1,6 @@
 """Whatever somebody does to the file behind makegood's back shows, and names the task and what differs."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -8,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from makegood import Makegood
 from makegood.auditing import End
 from makegood.core.events import begin, chain
 from makegood.core.record import Head, TaskState, decode_head, encode_head
+from makegood.errors import PayloadError
+from tests.audit import shop
 from tests.audit.conftest import ENDS, Place
 from tests.cli.terminal import Shell
 
@@ -141,7 +145,7 @@ def rewritten(task_id: str, old: bytes, new: bytes) -> Tampering:
     """Rows changed, and the digest in the head put right."""
 
     def tamper(place: Place) -> None:
-        changed, digest = head(place, task_id), begin(place.plan_version(task_id))
+        changed, digest = head(place, task_id), begin(task_id, place.plan_version(task_id))
         for version, body in rows(place, task_id):
             body = body.replace(old, new)
             save_row(place, task_id, version, body)
@@ -281,6 +285,21 @@ def test_two_tasks_exchanged_with_their_heads_show_by_their_keys(place: Place) -
     assert any("other facts follow from its events" in finding.what for finding in found)
 
 
+def test_tasks_without_calls_renamed_and_exchanged_show_by_their_digests(place: Place) -> None:
+    async def submit() -> None:
+        async with Makegood(place.url) as mg:
+            await mg.submit(shop.take_order, shop.Order("cup"), task_id="newer")
+
+    asyncio.run(submit())
+    for old, new, found in (
+        ("new", "other", {"other"}),
+        ("newer", "new", {"other", "new"}),
+        ("other", "newer", {"newer", "new"}),
+    ):
+        place.sql("UPDATE tasks SET task_id = ? WHERE task_id = ?", new, old)
+        assert {finding.task_id for finding in place.audit().findings} == found
+
+
 # --- seals
 
 
@@ -330,7 +349,7 @@ def test_another_plan_shows_though_the_history_fits_it(place: Place) -> None:
 
 def test_a_history_that_went_on_still_has_its_seal(place: Place) -> None:
     seal = sealed(place)
-    assert len(seal.read_bytes().splitlines()) == len(ENDS)
+    assert len(seal.read_bytes().splitlines()) == len(ENDS) + 1
     Shell(place.folder).ok("cancel", "new")
     assert place.audit(against=seal).clean
     assert place.run("--against", "seal.jsonl").err == "all that seal.jsonl sealed is still there\n"
@@ -340,7 +359,7 @@ def test_what_does_not_hold_together_is_not_sealed(place: Place) -> None:
     a_row_removed(place)
     said = place.run("--seal", "seal.jsonl")
     assert f"the histories of {len(ENDS) - 1} tasks, not of 1 that do not hold; keep" in said.err
-    lines = (place.folder / "seal.jsonl").read_text().splitlines()
+    *lines, _ = (place.folder / "seal.jsonl").read_text().splitlines()
     assert {json.loads(line)["taskId"] for line in lines} == set(ENDS) - {"completed"}
 
 
@@ -350,6 +369,32 @@ def test_a_seal_is_never_written_over(place: Place) -> None:
     assert said.code == 1
     assert "name a new file" in said.err
     assert (place.folder / "seal.jsonl").read_bytes() == before
+
+
+def cut(seal: bytes, lines: int) -> bytes:
+    return b"".join(seal.splitlines(keepends=True)[:lines])
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda seal: b"", "is no whole seal"),
+        (lambda seal: cut(seal, 3), "is no whole seal"),
+        (lambda seal: cut(seal, len(ENDS)), "is no whole seal"),
+        (lambda seal: seal[:-9], f"line {len(ENDS) + 1}: Input data was truncated"),
+        (lambda seal: seal.replace(b'"new"', b'"now"'), "is no whole seal"),
+        (lambda seal: seal + cut(seal, 1), "is no whole seal"),
+    ],
+    ids=["empty", "cut", "cut before its end", "cut in a line", "changed", "added to"],
+)
+def test_a_seal_that_is_not_whole_proves_nothing(
+    place: Place, damage: Callable[[bytes], bytes], words: str
+) -> None:
+    seal = place.folder / "seal.jsonl"
+    place.audit(seal=seal)
+    seal.write_bytes(damage(seal.read_bytes()))
+    with pytest.raises(PayloadError, match=words):
+        place.audit(against=seal)
 
 
 def test_a_file_that_is_no_seal_is_malformed(place: Place) -> None:

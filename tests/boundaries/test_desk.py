@@ -25,7 +25,7 @@ from makegood.core.events import (
 )
 from makegood.core.record import OFFERED, Kind
 from makegood.desk import Desk
-from makegood.errors import StoreError, StoreUncertain
+from makegood.errors import StoreError, StoreUnavailable, StoreUncertain
 from makegood.rooms import Entry
 from makegood.scheduler.scheduler import Scheduler
 from makegood.store.memory import MemoryFile, MemoryStore
@@ -73,6 +73,25 @@ class Office:
 
     async def facts(self, task_id: str) -> list[Fact]:
         return [fact for row in await self.store.history(task_id) for fact in decode_row(row.body).facts]
+
+
+def closed_while(*faults: StoreFault) -> BaseException | bool:
+    """What a submission says that is under way when its desk ends, at a store so struck."""
+
+    async def main() -> BaseException | bool:
+        office = Office(MemoryFile(), "ours")
+        office.desk.shelf.add_plan(PLAN)
+        flushing = await office.open()
+        office.faults["commit"] = list(faults)
+        submitting = asyncio.create_task(office.submit("t"))
+        await asyncio.sleep(1)
+        flushing.cancel()
+        await asyncio.sleep(0)
+        office.desk.close()
+        [said] = await asyncio.gather(submitting, return_exceptions=True)
+        return said
+
+    return run(main())
 
 
 def in_virtual_time(main: Callable[[Office, Office], Coroutine[Any, Any, None]]) -> None:
@@ -340,3 +359,22 @@ def test_a_lost_answer_to_a_plan_is_the_callers_to_repeat() -> None:
         assert await ours.submit("t")
 
     in_virtual_time(main)
+
+
+def test_whoever_waits_when_a_desk_ends_is_told() -> None:
+    """What hangs in a commit may be in the store; what was put back for another try is not."""
+    assert isinstance(closed_while(StoreFault.HANGS), StoreUncertain)
+    assert closed_while() is True
+
+
+def test_nothing_is_posted_on_a_desk_that_has_ended() -> None:
+    async def main() -> None:
+        office = Office(MemoryFile(), "ours")
+        office.desk.shelf.add_plan(PLAN)
+        flushing = await office.open()
+        office.desk.close()
+        with pytest.raises(StoreUnavailable, match="was closed before it was written"):
+            await office.submit("t")
+        assert not flushing.done()
+
+    run(main())

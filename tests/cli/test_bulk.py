@@ -121,5 +121,5 @@ def test_people_are_told_of_a_parked_task_by_a_command(tmp_path: Path) -> None:
 )
 def test_what_cannot_tell_anybody_is_refused(shell: Shell, option: str, value: str, words: str) -> None:
     said = shell.run("up", "app.py", option, value)
-    assert said.code == 1
+    assert said.code == 2
     assert words in said.err

@@ -44,6 +44,12 @@ def test_notes_exit_0(shell: Shell) -> None:
     assert said.out.endswith("\nbroken: 0\n")
 
 
+def test_one_plan_of_an_app_is_held_against_the_agents_beside_it(shell: Shell) -> None:
+    said = shell.ok("check", "app.py:book_trip")
+    assert said.endswith("\nbroken: 0\n")
+    assert "no agent here has" not in said
+
+
 def test_what_is_broken_comes_first_and_exits_1_and_is_said_once(shell: Shell) -> None:
     said = shell.run("check", "short.py")
     assert (said.code, said.err) == (1, "")

@@ -145,6 +145,8 @@ def test_list_shows_and_filters(up: Shell) -> None:
     assert "trip-6" in [task["taskId"] for task in compensated]
     assert {task["state"] for task in compensated} == {"Compensated"}
     assert json.loads(up.ok("list", "--json", "--plan", "nope")) == []
+    misspelt = "no task with plan=book_tripp; there are some of plan book_trip\n"
+    assert up.run("list", "--plan", "book_tripp").err == misspelt
     limited = up.run("list", "--json", "--limit", "1")
     assert len(json.loads(limited.out)) == 1
     assert "--after" in limited.err
@@ -211,8 +213,17 @@ def test_what_is_parked_reads_well_on_80_columns(up: Shell) -> None:
 def test_watch_of_one_task_ends_with_130_when_interrupted(shell: Shell) -> None:
     submit(shell, "trip-1")
     with shell.started("watch", "trip-1") as watching:
-        assert watching.line("submitted: plan book_trip")
+        first = watching.line("submitted: plan book_trip")
+        assert first.index("submitted") == len("23:59:59  flight-agent  ")  # there is room for all to come
         assert watching.end(signal.SIGINT) == 130
+
+
+def test_waiting_that_is_interrupted_says_that_the_task_goes_on(shell: Shell) -> None:
+    with shell.started(*SUBMIT_IT, "--id", "trip-1", "--wait", "--timeout", "1m") as waiting:
+        waiting.wait_for_talk("no process is up")
+        assert waiting.end(signal.SIGINT) == 130
+        assert "\ntrip-1 goes on; `makegood watch trip-1` follows it\n" in waiting.talk.read_text()
+    assert record(shell, "trip-1")["state"] == "Running"
 
 
 # --- acting
@@ -291,7 +302,8 @@ def test_a_made_id_is_all_that_is_printed(shell: Shell) -> None:
 
 def test_migrate(shell: Shell) -> None:
     first = shell.run("migrate")
-    assert (first.code, first.err) == (0, "")
+    made = f"there was no store, so a new one was made: {shell.folder / 'makegood.db'}\n"
+    assert (first.code, first.err) == (0, made)
     assert first.out
     again = shell.run("migrate")
     assert (again.code, again.out, again.err) == (0, "", "the schema is up to date\n")
@@ -323,11 +335,15 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "no input": (SUBMIT, 2, "error: plan book_trip takes an input"),
     "no such file": ([*SUBMIT, "@no.json"], 2, "error: INPUT: 'no.json': No such file"),
     "bad id": ([*SUBMIT_IT, "--id", "a b"], 2, "error: task id 'a b'"),
-    "bad deadline": ([*SUBMIT_IT, "--deadline", "-1"], 2, "error: a deadline"),
+    "bad deadline": ([*SUBMIT_IT, "--deadline", "0"], 2, "error: a deadline"),
     "bad tag": ([*SUBMIT_IT, "--tag", "x"], 2, "error: --tag 'x' is not K=V"),
     "timeout alone": ([*SUBMIT_IT, "--timeout", "1"], 2, "error: --timeout is for --wait"),
     "unknown plan": (["submit", "app.py:nope", "{}"], 2, "error: app.py has no plan 'nope'; its plans:"),
-    "no plan named": (["submit", "app.py", "{}"], 2, "error: app.py: which plan?"),
+    "no plan named": (
+        ["submit", "app.py", "{}"],
+        2,
+        "error: app.py: which plan? Write APP:PLAN, as in app.py:book; its plans: book_trip, rent_car",
+    ),
     "no app named": (["up"], 2, "error: Missing argument 'APP...'"),
     "no such app": (["up", "none.py"], 2, "error: none.py: there is no such file"),
     "no such module": (["submit", "none:plan", "{}"], 2, "error: none: there is no module 'none'"),
@@ -344,7 +360,7 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "cannot be written": ([*SUBMIT_IT, "--store", "sqlite:////proc/x.db"], 1, "let this user write the file"),
     "a folder": (["list", "--store", "sqlite:///."], 1, "this is a folder"),
     "not a database": (["list", "--store", "sqlite:///app.py"], 1, "app.py is not a SQLite file"),
-    "not a store": (["list", "--store", "redis://x"], 1, "error: redis: names no store"),
+    "not a store": (["list", "--store", "redis://x"], 2, "error: redis: names no store"),
 }
 
 
@@ -403,10 +419,21 @@ def test_a_reader_that_went_away_is_no_error(shell: Shell) -> None:
     assert piped.stderr == ""
 
 
-def test_up_ends_on_sigterm_with_0(shell: Shell) -> None:
+ASKS = """
+import logging, httpx
+logging.getLogger("shop").info("asking")
+httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200))).get("http://bank/?card=CARD-777")
+"""
+
+
+def test_up_logs_no_requests_of_libraries_and_ends_on_sigterm_with_0(shell: Shell) -> None:
+    with (shell.folder / "app.py").open("a") as app:
+        app.write(ASKS)
     with shell.started("up", "app.py") as everybody:
         everybody.wait_for_talk(" up as ")
         assert everybody.end(signal.SIGTERM) == 0
+        logged = everybody.talk.read_text()
+        assert ("INFO asking" in logged, "CARD-777" in logged) == (True, False)
 
 
 def test_version_and_help(shell: Shell) -> None:

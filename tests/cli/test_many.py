@@ -37,7 +37,7 @@ def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None
     (shell.folder / "trips.jsonl").write_text(given)
     said = shell.run(*SUBMIT, "trips.jsonl", "--tag", "day=monday", "--tag", "by=ann")
     assert (said.code, said.out.split()) == (0, ["a", "b", "a", "c"])
-    assert "submit: 4 of 4 lines, 0 refused" in said.err
+    assert "submit: 4 of 4 lines entered, 0 refused" in said.err
     assert "no process is up" in said.err
     found = tasks(shell)
     assert found.keys() == {"a", "b", "c"}
@@ -87,10 +87,18 @@ def test_an_id_that_is_another_tasks_is_told_and_keeps_no_other(shell: Shell) ->
     assert (said.code, said.out) == (1, "c\n")
     for number, name in ((1, "a"), (2, "b")):
         assert f"line {number}: task '{name}' is there already, with another input" in said.err
-    assert "submit: 1 of 3 lines, 2 refused" in said.err
+    assert "submit: 1 of 3 lines entered, 2 refused" in said.err
     assert tasks(shell).keys() == {"a", "b", "c"}
     first, *_ = shell.run(*SUBMIT, "-", "--json", stdin=given).out.splitlines()
     assert json.loads(first)["error"].startswith("task 'a' is there already")
+
+
+def test_the_same_task_twice_is_entered_once_and_with_other_tags_refused(shell: Shell) -> None:
+    same = trip("ann", id="a", tags={"who": "1"})
+    assert shell.run(*SUBMIT, "-", stdin=lines(same, same)).code == 0
+    other = shell.run(*SUBMIT, "-", stdin=lines(same, trip("ann", id="a", tags={"who": "2"})))
+    assert other.code == 2
+    assert "line 2: line 1 has its id, 'a', and another deadline, start or tags; change one" in other.err
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,22 @@
 """People are told of a parked task: once, whatever died meanwhile, and with all that they need."""
 
 import asyncio
+import fcntl
 import json
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from socket import SHUT_RDWR, create_server, socket
 from threading import Thread
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
-from makegood import Makegood, MakegoodError
+from makegood import Makegood, MakegoodError, alerts
 from makegood.alerts import Alert, Command, WebHook
 from makegood.client import alerting
 from tests.client.sample import Order, lamps, light, run
@@ -167,22 +172,62 @@ def test_of_a_task_that_is_parked_anew_while_a_hook_takes_its_time_people_are_to
     run(work)
 
 
-def test_a_hook_that_is_cancelled_ends_no_alerts(tmp_path: Path) -> None:
+async def is_cancelled(alert: Alert) -> None:
+    raise asyncio.CancelledError  # as one that awaits a task which was cancelled
+
+
+async def cancels_its_task(alert: Alert) -> None:
+    this = asyncio.current_task()
+    assert this is not None
+    this.cancel()
+    await asyncio.sleep(0)
+
+
+async def ends_the_process(alert: Alert) -> None:
+    sys.exit(3)
+
+
+async def is_interrupted(alert: Alert) -> None:
+    raise KeyboardInterrupt
+
+
+async def will_not_end(alert: Alert) -> None:
+    while True:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(1.5)
+            return
+
+
+ODD = {
+    is_cancelled: "RuntimeError: CancelledError",
+    cancels_its_task: "RuntimeError: CancelledError",
+    ends_the_process: "RuntimeError: SystemExit: 3",
+    is_interrupted: "RuntimeError: KeyboardInterrupt",
+    will_not_end: "TimeoutError: it was not through within 0.5 s",
+}
+
+
+def test_whatever_hooks_do_the_others_go_on_telling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(alerting, "PATIENCE", 0.5)
     told: list[str] = []
 
-    async def pager(alert: Alert) -> None:
+    async def sound(alert: Alert) -> None:
         told.append(alert.task_id)
-        if len(told) == 1:
-            raise asyncio.CancelledError  # as one that awaits a task which was cancelled
 
     async def work() -> None:
-        async with Makegood(store(tmp_path), [lamps], alerts=[pager]) as makegood:
+        async with Makegood(store(tmp_path), [lamps], alerts=[*ODD, sound]) as makegood:
             for task_id in ("one", "two"):
                 await makegood.submit(light, Order("ann", "doubt"), task_id=task_id)
-                await makegood.task(task_id).wait(20)
-            await facts(makegood, "two", 1)
+                [fact] = await facts(makegood, task_id, 1)
+                assert fact["hook"] == "sound"
+        assert told == ["one", "two"]
 
-    run(work)
+    with caplog.at_level(logging.WARNING, "makegood.alerts"):
+        run(work)
+    for hook, said in ODD.items():
+        assert f"task two is parked, and {hook.__name__} could not tell: {said}" in caplog.text
 
 
 def test_where_no_hook_has_told_the_next_process_tells(tmp_path: Path) -> None:
@@ -234,6 +279,42 @@ LINES = [
 ]
 
 
+HANGS = """
+import fcntl, subprocess, sys
+with open(sys.argv[1], "w") as held:
+    fcntl.flock(held, fcntl.LOCK_EX)
+    subprocess.run(["sleep", "60"], pass_fds=[held.fileno()])
+"""
+
+
+def is_held(file: Path) -> bool:
+    """Whether a process that has locked it, or a child of that, is alive."""
+    with file.open("a") as ours:
+        try:
+            fcntl.flock(ours, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    """After its time and at closing alike: its call is cancelled."""
+    held, script = tmp_path / "held", tmp_path / "hang.py"
+    script.write_text(HANGS)
+    command = Command(f"{sys.executable} {script} {held}")
+
+    async def work() -> None:
+        call = asyncio.create_task(command(ALERT))
+        while not is_held(held):
+            await asyncio.sleep(0.02)
+        call.cancel()
+        await asyncio.wait([call])
+        while is_held(held):
+            await asyncio.sleep(0.02)
+
+    run(work)
+
+
 @pytest.mark.parametrize(("line", "words"), LINES)
 def test_what_is_no_command_is_refused(line: str, words: str) -> None:
     with pytest.raises(MakegoodError, match=words):
@@ -266,6 +347,47 @@ def test_a_web_hook_is_sent_the_document() -> None:
             asyncio.run(hook(ALERT))
         server.shutdown()
         thread.join()
+
+
+@contextmanager
+def a_dripping_pager(seconds: float) -> Iterator[str]:
+    """It answers a line at a time, for so long."""
+
+    def drip(line: socket) -> None:
+        over = monotonic() + seconds
+        with line, suppress(OSError):
+            line.sendall(b"HTTP/1.1 200 OK\r\n")
+            while monotonic() < over:
+                line.sendall(b"X-Line: busy\r\n")
+                sleep(0.05)
+
+    def answer(listening: socket) -> None:
+        with suppress(OSError):
+            while True:
+                Thread(target=drip, args=(listening.accept()[0],), daemon=True).start()
+
+    with create_server(("127.0.0.1", 0), backlog=100) as listening:
+        Thread(target=answer, args=(listening,), daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        listening.shutdown(SHUT_RDWR)
+
+
+def test_a_sick_pager_holds_up_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alerts, "ANSWER_TIMEOUT", 0.3)
+
+    async def work() -> None:
+        with a_dripping_pager(4) as url:
+            hook = WebHook(url)
+            posts = [asyncio.create_task(hook(ALERT)) for _ in range(40)]
+            await asyncio.wait_for(asyncio.to_thread(int), 1)
+            ended, endless = await asyncio.wait(posts, timeout=1)
+            assert len(endless) == alerts.POSTS_MAX
+            for post in ended:
+                assert "posts to it are under way already" in str(post.exception())
+
+    began = monotonic()
+    run(work)
+    assert monotonic() - began < 3
 
 
 def test_what_is_no_address_is_refused() -> None:

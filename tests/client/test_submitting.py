@@ -2,15 +2,15 @@
 
 import asyncio
 import sqlite3
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from makegood import Makegood, MakegoodError
-from makegood.client.submitting import SUBMITTED_MAX
-from makegood.errors import PayloadError, SubmissionConflict
+from makegood.client.submitting import LATEST_START, SUBMITTED_MAX
+from makegood.errors import PayloadError, StoreUnavailable, SubmissionConflict
 from tests.client.sample import Order, lamps, light, run
 
 
@@ -44,6 +44,24 @@ def test_they_run_and_the_same_again_is_what_is_there(tmp_path: Path) -> None:
                 tasks = await makegood.submit_many(light, orders, task_ids=names, tags={"batch": "1"})
                 assert [await task.result(20) for task in tasks] == ["lamp for ann", "lamp for ben"]
                 assert (await tasks[0].record())["tags"] == {"batch": "1"}
+
+    run(work)
+
+
+def test_whoever_submits_while_it_closes_is_told_and_told_the_truth(tmp_path: Path) -> None:
+    async def closed_after(turns: int) -> None:
+        async with Makegood(store(tmp_path)) as client:
+            submitting = asyncio.create_task(client.submit(light, Order("ann"), task_id=f"t{turns}"))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        [said] = await asyncio.gather(asyncio.wait_for(submitting, 5), return_exceptions=True)
+        assert not isinstance(said, TimeoutError)
+        async with Makegood(store(tmp_path)) as again:
+            assert (f"t{turns}" in await again.find()) is not isinstance(said, StoreUnavailable)
+
+    async def work() -> None:
+        for turns in range(6):
+            await closed_after(turns)
 
     run(work)
 
@@ -83,6 +101,7 @@ def test_nothing_of_a_task_starts_before_its_time(tmp_path: Path) -> None:
             assert "attempt" not in (await task.record())["steps"][0]
             told = await task.why()
             assert "the task is to start then" in told
+            assert "waits for  its start (order_lamp)" in told
             assert start.strftime("%H:%M:%S") in told
             assert await task.result(20) == "lamp for ann"
             assert datetime.now(UTC) >= start
@@ -125,15 +144,47 @@ def test_what_is_no_moment_is_refused(tmp_path: Path, moment: datetime) -> None:
     run(work)
 
 
+class Broken(tzinfo):
+    def utcoffset(self, moment: datetime | None) -> timedelta:
+        raise ValueError("no zone at all")
+
+    tzname = dst = utcoffset  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("moment", "words"),
+    [
+        (datetime.max.replace(tzinfo=UTC), "too far ahead: it can be any moment before 8000-01-01"),
+        (datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=12))), "too far ahead"),
+        (datetime(2030, 1, 1, tzinfo=Broken()), "datetime with a time zone"),
+    ],
+    ids=["the last", "later than that", "no zone"],
+)
+def test_a_start_has_a_date_that_can_be_told(tmp_path: Path, moment: datetime, words: str) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            with pytest.raises(MakegoodError, match=words):
+                await client.submit(light, Order("ann"), start_at=moment)
+            last = LATEST_START - timedelta(seconds=1)
+            task = await client.submit(light, Order("ann"), start_at=last, deadline=9e8)
+            assert (await task.record())["waiting"]["until"] == "7999-12-31T23:59:59.000Z"
+
+    run(work)
+
+
 def test_a_dict_is_no_input_where_a_class_is_declared(tmp_path: Path) -> None:
     wrong: Any = {"name": "ann"}
-    words = r"is a dict, and plan light takes Order; give Order\(\.\.\.\), or JSON to submit_json"
+    words = r": plan light takes Order, not dict; give Order\(\.\.\.\), or JSON to submit_json"
 
     async def work() -> None:
         async with Makegood(store(tmp_path)) as client:
-            with pytest.raises(PayloadError, match=f"input {words}"):
+            with pytest.raises(PayloadError, match=f"input{words}"):
                 await client.submit(light, wrong)
-            with pytest.raises(PayloadError, match=rf"inputs\[1\] {words}"):
+            with pytest.raises(PayloadError, match=rf"inputs\[1\]{words}"):
                 await client.submit_many(light, [Order("ann"), wrong])
+            with pytest.raises(PayloadError, match="takes Order, not None"):
+                await client.submit(light)
+            with pytest.raises(PayloadError, match="takes Order, an object with the fields name, trouble"):
+                await client.submit_json(light, b'"ann"')
 
     run(work)

@@ -14,7 +14,6 @@ from makegood.errors import (
     PayloadError,
     PlanError,
     SchemaMismatch,
-    StoreError,
     StoreUnavailable,
     SubmissionConflict,
     UnknownTask,
@@ -59,6 +58,10 @@ def _could_not(command: str, error: type[Exception], *words: str) -> Bad:
     return Bad(command.split(), COULD_NOT, error, words)
 
 
+def _no_store(url: str, *words: str) -> Bad:
+    return Bad(["list", "--store", url], MALFORMED, Usage, (*words, " --help`"))
+
+
 def _store(url: str, error: type[Exception], *words: str, command: str = "list") -> Bad:
     return Bad([*command.split(), "--store", url], COULD_NOT, error, words)
 
@@ -96,7 +99,9 @@ BAD: dict[str, Bad] = {
     "no plan to submit": _app(
         "submit agents_only.py:book 5", "agents_only.py has no plan 'book'", "its plans: none"
     ),
-    "no plan named": _app("submit app.py {}", "app.py: which plan?", "Write APP:PLAN, as in app.py:book"),
+    "no plan named": _app(
+        "submit app.py {}", "app.py: which plan?", "Write APP:PLAN", "its plans: book_trip, rent_car"
+    ),
     "two of a name": _app(
         "up two_of_a_name.py", "two different agents are called 'one'", "give one another name"
     ),
@@ -181,6 +186,7 @@ BAD: dict[str, Bad] = {
     "document not there": _document("nowhere", "No such file", "name a file with a plan document in it"),
     # --- inputs and results
     "malformed": _input("{who: ann}", "INPUT: JSON is malformed", "in a shell, put it in single quotes"),
+    "a word": _input("Ada Lovelace", "INPUT: JSON is malformed", "a text is written '\"Ada Lovelace\"'"),
     "half of it": _input('{"who":', "INPUT: JSON is malformed: it ends in the middle", "single quotes"),
     "nothing": _input("", "INPUT: it is empty", "give JSON"),
     "wrong type": _input('{"who":7}', "input.who: ", "Expected `str`, got `int`"),
@@ -243,9 +249,11 @@ BAD: dict[str, Bad] = {
     # --- the terms of a submission, options, and the command itself
     "bad id": _option("--id a/b", PlanError, "task id 'a/b'", "an id has 1 to 100 letters"),
     "empty id": _option("--id ", PlanError, "task id ''", "an id has 1 to 100 letters"),
-    "negative deadline": _option("--deadline -1", PlanError, "a deadline", "above 0", "not -1.0"),
+    "negative deadline": _option("--deadline -1", Usage, "'--deadline'", "-1.0 is not in the range", "x>=0"),
     "endless deadline": _option("--deadline inf", PlanError, "a deadline", "below 1e9", "not inf"),
-    "deadline in words": _option("--deadline soon", Usage, "'--deadline'", "'soon' is not a valid float"),
+    "deadline in words": _option(
+        "--deadline soon", Usage, "'--deadline'", "'soon' is no length of time", "write 90s"
+    ),
     "tag without value": _option("--tag colour", Usage, "--tag 'colour' is not K=V"),
     "tag twice": _option("--tag a=1 --tag a=2", Usage, "--tag a stands twice", "keep one"),
     "tag that is no text": _option("--tag a=\udcff", Usage, "'--tag'", "is not valid UTF-8", "give text"),
@@ -265,6 +273,10 @@ BAD: dict[str, Bad] = {
     "unknown format": _usage(
         "graph app.py:book_trip --format png", "'--format'", "'png' is not one of 'text'"
     ),
+    "output of no format": _usage(
+        "graph app.py:book_trip --output p.png", "p.png: .png says no format", "end it in .svg, .mmd,"
+    ),
+    "no page": _usage("list --after xyz", "--after: 'xyz' is no page's `next`", "leave it out"),
     "output is a folder": _usage("graph app.py:book_trip --output pkg", "'--output'", "'pkg' is a directory"),
     "unknown verdict": _usage("resolve parked reserve_car maybe", "'maybe' is not one of 'done', 'absent'"),
     "unknown shell": _usage("completion csh", "'csh' is not one of 'bash'"),
@@ -382,16 +394,12 @@ BAD: dict[str, Bad] = {
     "another build's": _store(
         "sqlite:///altered.db", SchemaMismatch, "made by another build", "start on a new store"
     ),
-    "unknown scheme": _store("redis://x", StoreError, "redis: names no store", "makegood knows sqlite:///"),
-    "no driver": _store(
-        "postgresql://ann:s3same@h/d", StoreError, "not in this version", "it knows sqlite:///"
-    ),
-    "a path only": _store(
-        "makegood.db", StoreError, "makegood.db names no store", "makegood knows sqlite:///"
-    ),
-    "no file named": _store(
-        "sqlite:///", StoreError, "'sqlite:///' names no file", "write sqlite:///relative.db"
-    ),
+    "unknown scheme": _no_store("redis://x", "redis: names no store", "makegood knows sqlite:///"),
+    "no driver": _no_store("postgresql://ann:s3same@h/d", "not in this version", "it knows sqlite:///"),
+    "a path only": _no_store("makegood.db", "makegood.db names no store", "makegood knows sqlite:///"),
+    "no file named": _no_store("sqlite:///", "'sqlite:///' names no file", "write sqlite:///relative.db"),
+    "in memory": _no_store("memory:", "(memory:) ends with the command", "name a file, as in sqlite:///"),
+    "in memory, as a file": _no_store("sqlite:///:memory:", "ends with the command", "name a file"),
     "newer schema: submit": Bad(
         ["submit", "app.py:book_trip", '{"who":"ann"}', "--store", "sqlite:///newer.db"],
         COULD_NOT,

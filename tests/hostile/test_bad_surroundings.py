@@ -88,6 +88,16 @@ STREAMS: dict[str, tuple[str, int, str]] = {
         "stdout: No space left on device; send it",
     ),
     "stdout full of a table": ("MG list >/dev/full", COULD_NOT, "stdout: No space left on device; send it"),
+    "stdout full of what is entered": (
+        """MG submit app.py:book_trip '{"who":"ann"}' --id trip-1 >/dev/full""",
+        COULD_NOT,
+        "trip-1 is entered\n",
+    ),
+    "stdout full of many": (
+        """echo '{"input":{"who":"ann"},"id":"trip-1"}' | MG submit app.py:book_trip --many - >/dev/full""",
+        COULD_NOT,
+        "submit: 1 of 1 lines entered",
+    ),
     "stderr full": ("MG show nope 2>/dev/full", COULD_NOT, ""),
 }
 

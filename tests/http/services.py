@@ -68,9 +68,45 @@ def says(status: int, body: str = "", **headers: str) -> Answer:
     return lambda connection, request: connection.sendall("\r\n".join([*lines, "", body]).encode())
 
 
+def breaks_off(said: bytes) -> Answer:
+    """Say this much, and close the connection."""
+    return lambda connection, request: connection.sendall(said)
+
+
+def falls_silent(said: bytes) -> Answer:
+    """Say this much, and nothing more until the other side closes the connection, or does not within 3 s."""
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        connection.settimeout(3)
+        connection.sendall(said)
+        connection.recv(1)
+
+    return answer
+
+
 def cuts(connection: socket.socket, request: bytes) -> None:
     """Cut the connection in the middle of the answer."""
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
+
+
+def tunnels(connection: socket.socket, request: bytes) -> None:
+    """A proxy that makes the connection it is asked for."""
+    host, _, port = request.split()[1].decode().partition(":")
+    with socket.create_connection((host, int(port))) as further:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        back = threading.Thread(target=_pass_on, args=(further, connection))
+        back.start()
+        _pass_on(connection, further)
+        back.join()
+
+
+def _pass_on(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while said := source.recv(65536):
+            target.sendall(said)
+    for end in (source, target):
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
 
 
 def hangs_up(connection: socket.socket, request: bytes) -> None:

@@ -20,7 +20,17 @@ from makegood.agents.classify import meaning_of
 from makegood.core.events import Reply
 from makegood.core.record import Kind
 from tests.http.calls import in_call
-from tests.http.services import crowded, cuts, in_turn, says, service, silent
+from tests.http.services import (
+    breaks_off,
+    crowded,
+    cuts,
+    falls_silent,
+    in_turn,
+    says,
+    service,
+    silent,
+    tunnels,
+)
 
 Request = Callable[..., tuple[int, str]]
 """Method and URL, what the client and the request are to be like; the status and body of the answer."""
@@ -49,15 +59,22 @@ def echoes(connection: socket.socket, request: bytes) -> None:
     says(200, request.decode())(connection, request)
 
 
+LONG = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
+LAST = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nConnection: close\r\n\r\n"
+TO_THE_END = b"HTTP/1.0 200 OK\r\n\r\n"
+"""A body that ends with its connection."""
+
+
 class Drips:
     """Answers a byte at a time, for ever; `broken` is set when nobody listens any more."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: bytes = LONG) -> None:
+        self.head = head
         self.sent_at = 0.0
         self.broken_at = 0.0
 
     def __call__(self, connection: socket.socket, request: bytes) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        connection.sendall(self.head)
         self.sent_at = time.monotonic()
         try:
             while time.monotonic() < self.sent_at + 10:
@@ -68,9 +85,13 @@ class Drips:
 
 
 @both
-@pytest.mark.parametrize("tls", [False, True])
-def test_a_body_that_drips_is_cut_off_at_the_calls_end(send: Request, tls: bool) -> None:
-    drips, trusting = Drips(), ({"verify": False} if tls and send is by_httpx else {})
+@pytest.mark.parametrize(
+    ("tls", "head"),
+    [(False, LONG), (True, LONG), (False, LAST), (True, LAST), (False, TO_THE_END)],
+    ids=["plain", "tls", "last", "tls, last", "to the end"],
+)
+def test_a_body_that_drips_is_cut_off_at_the_calls_end(send: Request, tls: bool, head: bytes) -> None:
+    drips, trusting = Drips(head), ({"verify": False} if tls and send is by_httpx else {})
     how = {"verify": False} if tls and send is by_requests else {}
     with service(drips, tls=tls) as url, pytest.warns() if how else nullcontext():
         began = time.monotonic()
@@ -80,6 +101,67 @@ def test_a_body_that_drips_is_cut_off_at_the_calls_end(send: Request, tls: bool)
     assert 0.6 < took < 1.5
     assert drips.broken_at - began < 1.7, "the connection stays open"
     assert meaning_of(raised.value).reply is Reply.UNKNOWN
+
+
+def test_a_request_through_a_tunnel_is_cut_off_too() -> None:
+    with service(Drips(LAST), tls=True) as url, service(tunnels) as proxy:
+        how = {"verify": False, "proxies": {"https": proxy}}
+        began = time.monotonic()
+        with pytest.warns(), pytest.raises(requests.ReadTimeout):
+            in_call(lambda: by_requests("POST", url, request=how), seconds=0.5)
+        assert 0.4 < time.monotonic() - began < 1.3
+
+
+BROKEN = {
+    "status": b"HTTP/1.1 200",
+    "header": b"HTTP/1.1 200 OK\r\nContent-Ty",
+    "head": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
+    "hints": b"HTTP/1.1 103 Early Hints\r\n\r\n",
+    "body": b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nroo",
+    "last body": b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nroo",
+    "chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nroo",
+    "size": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nroo\r\n0",
+    "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nroo\r\n0\r\n",
+}
+"""Beginnings of an answer, by what breaks off."""
+broken = pytest.mark.parametrize("said", BROKEN.values(), ids=BROKEN.keys())
+
+
+@both
+@broken
+def test_an_answer_that_breaks_off_is_in_doubt(send: Request, said: bytes) -> None:
+    with service(breaks_off(said)) as url:
+        with pytest.raises((httpx.RemoteProtocolError, requests.RequestException)) as raised:
+            in_call(lambda: send("GET", url), kind=Kind.PROBE)
+    assert meaning_of(raised.value).reply is Reply.UNKNOWN
+
+
+@broken
+def test_an_answer_that_was_cut_off_is_in_doubt(said: bytes) -> None:
+    with service(falls_silent(said)) as url, pytest.raises(requests.ReadTimeout, match="its call was over"):
+        in_call(lambda: by_requests("GET", url), seconds=0.2, kind=Kind.PROBE)
+
+
+def test_what_only_informs_is_no_answer() -> None:
+    def informs(connection: socket.socket, request: bytes) -> None:
+        connection.settimeout(3)
+        while request:
+            connection.sendall(b"HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n")
+            time.sleep(0.05)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n" + request.split()[1][-4:])
+            request = connection.recv(65536)
+
+    with service(informs) as url, makegood.http.Session() as http:
+        assert in_call(lambda: http.post(f"{url}/anna").text) == "anna"
+        assert in_call(lambda: http.post(f"{url}/berg").text) == "berg"
+
+
+def test_a_connection_that_speaks_another_protocol_is_not_used_again() -> None:
+    switches = falls_silent(b"HTTP/1.1 101 Switching Protocols\r\n\r\n")
+    with makegood.http.Session() as http, service(in_turn(switches, says(200, "here"))) as url:
+        with pytest.raises(requests.HTTPError, match="answered 101"):
+            in_call(lambda: http.post(url))
+        assert in_call(lambda: http.post(url).text, seconds=1) == "here"
 
 
 @both
@@ -152,6 +234,51 @@ def test_the_key_goes_with_what_may_have_an_effect(send: Request) -> None:
         assert "idempotency-key" not in send("POST", url)[1].lower(), "outside of a call there is none"
 
 
+def test_a_connection_that_took_all_the_time_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody would cut it any more."""
+    asked: list[bytes] = []
+    connect = HTTPConnection.connect
+
+    def dawdle(connection: HTTPConnection) -> None:
+        connect(connection)
+        time.sleep(0.95)
+
+    monkeypatch.setattr(HTTPConnection, "connect", dawdle)
+    with service(lambda connection, request: asked.append(request)) as url:
+        with pytest.raises(Transient, match="too late to send"):
+            in_call(lambda: by_requests("POST", url), seconds=1)
+    assert [request for request in asked if request.strip()] == []
+
+
+def test_a_request_that_is_sent_by_two_calls_has_the_key_and_the_time_of_each() -> None:
+    client, session = makegood.http.AsyncClient(), makegood.http.Session()
+
+    def post_by_httpx() -> str:
+        return asyncio.run(client.send(of_httpx)).text
+
+    def post_by_requests() -> str:
+        return session.send(of_requests).text
+
+    with service(echoes) as url:
+        of_httpx = client.build_request("POST", url)
+        of_requests = session.prepare_request(requests.Request("POST", url))
+        for post in (post_by_httpx, post_by_requests):
+            assert "\nidempotency-key: trip-1-book\r" in in_call(post, seconds=0.2).lower()
+            time.sleep(0.2)
+            assert "\nidempotency-key: trip-2-book\r" in in_call(post, task_id="trip-2").lower()
+            assert "idempotency-key" not in post().lower()
+
+
+@both
+def test_of_a_secret_where_a_body_is_cut_nothing_is_shown(send: Request) -> None:
+    def hides(text: str) -> str:
+        return text.replace("4111-2222", "***")
+
+    with service(says(422, "x" * 495 + "4111-2222")) as url:
+        with pytest.raises((httpx.HTTPStatusError, requests.HTTPError), match=r"x\*\*\*$"):
+            in_call(lambda: send("POST", url), hides=hides)
+
+
 @both
 @pytest.mark.parametrize(
     ("status", "reply"),
@@ -206,12 +333,13 @@ def test_sockets_forget_what_is_not_acknowledged() -> None:
         assert asyncio.run(of_httpx()) == of_requests() == 1500
 
 
-def test_a_stream_is_cut_off_too() -> None:
+@pytest.mark.parametrize("head", [LONG, LAST, TO_THE_END], ids=["long", "last", "to the end"])
+def test_a_stream_is_cut_off_too(head: bytes) -> None:
     def read_all() -> None:
         with makegood.http.Session() as http, http.post(url, stream=True) as got:
             assert list(got.iter_content(1000))
 
-    with service(Drips()) as url:
+    with service(Drips(head)) as url:
         began = time.monotonic()
         with pytest.raises(requests.exceptions.ChunkedEncodingError):
             in_call(read_all, seconds=0.5)

@@ -35,6 +35,16 @@ def url(folder: Path) -> str:
     return f"sqlite:///{folder}/t.db"
 
 
+def test_of_many_inputs_none_is_entered_where_one_gets_too_large(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with Makegood(url(tmp_path), codec=Compressed()) as mg:
+            with pytest.raises(PayloadError, match="bytes as codec 'zlib' writes it"):
+                await mg.submit_many(buy, [Order("a"), Order(os.urandom(PAYLOAD_MAX).hex())])
+            assert not await mg.find()
+
+    asyncio.run(main())
+
+
 def test_nothing_of_it_is_stored_in_clear_and_all_of_it_is_shown(tmp_path: Path) -> None:
     async def main() -> list[Any]:
         async with Makegood(url(tmp_path), agents=[shop], codec=encrypted) as mg:

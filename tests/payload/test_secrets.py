@@ -171,9 +171,22 @@ def test_texts_are_cleaned_of_what_is_secret() -> None:
     assert without('card 4111, cvv 123: no; q\\"\\n', secrets) == "card ***, cvv ***: no; ***"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Müller & co",
+        "M\\u00fcller & co",
+        "M%C3%BCller%20%26%20co",
+        "M%C3%BCller+%26+co",
+    ],
+)
+def test_a_secret_is_found_as_others_write_it(told: str) -> None:
+    assert without(f"GET /?name={told}&x=1", {"Müller & co"}) == "GET /?name=***&x=1"
+
+
 # --- a whole task
 
-NUMBER, TOKEN, CVV = "4111-1111-1111", "tok_8f3a", 739
+NUMBER, TOKEN, CVV = "4111-1111-1111", "tok_8f3a", 7390415
 
 
 @dataclass
@@ -325,6 +338,55 @@ def test_an_error_names_the_path_and_not_the_value(value: Any, hint: Any) -> Non
         codec_for(hint).encode(value, "input")
     assert str(refused.value).startswith("input")
     assert "secret-" not in str(refused.value)
+
+
+class Member(pydantic.BaseModel):
+    name: Annotated[str, pydantic.Field(min_length=2)]
+    door: Door | None = None
+    pin: Annotated[str, Secret, pydantic.Field(min_length=2)] = "1234"
+
+    @pydantic.model_validator(mode="after")
+    def _known(self) -> "Member":
+        if self.name == "eve":
+            raise ValueError(f"not with {self.pin}")
+        return self
+
+
+class Club(pydantic.BaseModel):
+    members: list[Member]
+
+    @pydantic.field_validator("members")
+    @classmethod
+    def _few(cls, members: list[Member]) -> list[Member]:
+        if len(members) > 1:
+            raise ValueError(f"too many: {members}")
+        return members
+
+
+HIDDEN_REASON = "what it holds does not fit its type"
+
+
+@pytest.mark.parametrize(
+    ("hint", "json", "said"),
+    [
+        (Member, '{"name": "x"}', "input.name: String should have at least 2 characters"),
+        (Member, '{"name": "ann", "pin": "1"}', f"input.pin: {HIDDEN_REASON}"),
+        (Member, '{"name": "eve"}', f"input: {HIDDEN_REASON}"),
+        (Member, '{"nam": "ann"}', "input.name: Field required; nam given, which it does not have"),
+        (Member, '{"name": "ann", "door": {"pass": 1}}', "input.door.password: Field required"),
+        (
+            Club,
+            '{"members": [{"name": "x"}]}',
+            "input.members[0].name: String should have at least 2 characters",
+        ),
+        (Club, '{"members": [{"name": "ann"}, {"name": "bob"}]}', f"input.members: {HIDDEN_REASON}"),
+        (Annotated[Member, Secret], '{"name": "x"}', f"input.name: {HIDDEN_REASON}"),
+    ],
+)
+def test_only_what_could_tell_a_secret_is_left_out(hint: Any, json: str, said: str) -> None:
+    with pytest.raises(PayloadError) as refused:
+        codec_for(hint).decode(json.encode(), "input")
+    assert str(refused.value) == said
 
 
 def test_json_that_does_not_fit_is_not_repeated() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_type
 
-from makegood import Agent, PlanDefinition
+from makegood import Agent, PlanDefinition, client
 from makegood.sync import Makegood, Task
 
 
@@ -26,4 +26,6 @@ def typed(agent: Agent, plan: PlanDefinition[int, str]) -> None:
         makegood.submit(plan, 3, taskid="stay")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]  # E: no such name
         task.wait("5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # E: no seconds
         makegood.list(limit="5")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # E: no number
+    with client.Makegood("memory:"):  # type: ignore[attr-defined]  # pyright: ignore[reportGeneralTypeIssues]  # E: the other needs async with
+        pass
     Makegood("memory:", audit=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]  # E: no such name

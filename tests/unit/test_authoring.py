@@ -234,6 +234,14 @@ def wrong_hint(trip: Trip) -> Hotel:
     return step(reserve_flight, trip)  # type: ignore[return-value]
 
 
+def wrong_reference(city: str) -> None:
+    step(count, city)  # type: ignore[call-overload]
+
+
+def wrong_result(trip: Trip) -> None:
+    step(take, None, step(count, 3))  # type: ignore[call-overload]
+
+
 def wrong_output() -> int:
     step(look)
     return "x"  # type: ignore[return-value]
@@ -256,6 +264,27 @@ def calls_a_plan(trip: Trip) -> None:
     book_trip(trip)  # type: ignore[operator]
 
 
+inn = Agent("inn")
+
+
+@inn.action(reads=True)
+async def count(nights: int) -> int:
+    return nights
+
+
+@inn.action(reads=True)
+async def take(about: Any, name: str | None) -> None: ...
+
+
+def fits(city: str) -> float:
+    """What may fit is for the type checker to judge, and for the agent when the task runs."""
+    nights = step(count, 3)
+    step.options(name="a")(take, city, city)
+    step.options(name="b")(take, nights, None)
+    step.options(name="c")(take, [nights], city)
+    return nights
+
+
 NO_PLANS: list[tuple[Any, str]] = [
     (empty, "plan empty records no step; write step"),
     (two_inputs, "plan two_inputs takes a, b; a plan takes one input, or none"),
@@ -275,6 +304,8 @@ NO_PLANS: list[tuple[Any, str]] = [
     (two_pivots, "'pay_more' is a second pivot"),
     (two_agents, "two agents are called 'desk', one with look, pay, the other with look_elsewhere"),
     (wrong_hint, "plan wrong_hint returns Flight, but its hint is Hotel"),
+    (wrong_reference, "step count: nights takes int, and input is str, which no task could read"),
+    (wrong_result, "step take: name takes str | None, and count is int, which no task could read"),
     (wrong_output, "output: Expected `int`, got `str`"),
     (unwritable_output, "plan unwritable_output: its output: type complex cannot be written"),
     (unwritable_input, "plan unwritable_input: its input: type complex cannot be written"),
@@ -287,6 +318,10 @@ NO_PLANS: list[tuple[Any, str]] = [
 def test_plans_that_are_refused(fn: Any, why: str) -> None:
     with refused(why):
         plan(fn)
+
+
+def test_references_that_may_fit_are_taken() -> None:
+    assert [each.name for each in plan(fits).plan.steps] == ["count", "a", "b", "c"]
 
 
 def test_plan_words_stand_in_plans_only() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Coroutine
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +220,18 @@ async def submitted(store: MemoryStore | SqliteStore, *names: str) -> None:
     async with Makegood(store) as makegood:
         for name in names:
             await makegood.submit(book_trip, Trip("ann"), task_id=name)
+
+
+def test_a_task_that_starts_later_is_not_due() -> None:
+    file = MemoryFile()
+
+    async def work() -> Work:
+        async with Makegood(MemoryStore(file)) as makegood:
+            await makegood.submit(book_trip, Trip("ann"), start_at=datetime.now(UTC) + timedelta(hours=1))
+        return await look_again(file)
+
+    found = run(work())
+    assert (found.under_way, found.due) == (1, [])
 
 
 def test_the_work_of_a_store() -> None:

@@ -245,10 +245,18 @@ def test_the_json_form_holds_every_fact() -> None:
         "key": "trip-9f3a-hotel",
     }
     assert (by_name["Moved"]["phase"], by_name["Moved"]["who"]) == ("reported", "hotel-agent")
+
     assert by_name["Reported"]["retryAfterMs"] == 2_000
     assert "result" not in by_name["Reported"]
     done = next(fact for fact in facts if fact.get("reply") == "done")
     assert done["result"] is None
+
+
+def test_facts_and_story_agree_who_ended_the_task() -> None:
+    walk = Walk(step("car"))
+    walk.done("car")
+    assert walk.story()[-1] == "scheduler: the task is Completed"
+    assert [fact["who"] for fact in walk.facts() if fact["fact"] == "TaskMoved"] == ["scheduler"]
 
 
 def test_words_for_every_phase_a_step_moves_into() -> None:

@@ -209,6 +209,32 @@ def lost_hotel() -> Walk:
     return walk
 
 
+def test_person_who_can_have_the_probe_asked_again() -> None:
+    walk = lost_hotel()
+    while walk.phase("hotel") is not Phase.DOUBT:
+        walk.wait(3_600)
+        if walk.phase("hotel") is Phase.PROBE_PLANNED:
+            walk.call("hotel")
+            walk.commit(Probed(0, walk.attempt("hotel"), Answer.CANNOT_TELL, error="504"))
+        else:
+            walk.inspect()
+    assert "  makegood retry trip-9f3a hotel                       ask find_hotel again now" in lines(walk)
+    walk.commit(ResolveAsked(0, Verdict.ABSENT, "ann", "asked them"))
+    walk.inspect()
+    assert lines(walk)[-1].startswith("hotel: it never happened, says ann; reserve_hotel is tried again at")
+
+
+def test_person_whose_done_is_undone_at_once() -> None:
+    walk = doubtful()
+    walk.wait(60)
+    walk.inspect()
+    walk.commit(CancelAsked("ann"))
+    assert (
+        "  makegood resolve trip-9f3a car done --result JSON  it happened, and cancel_car undoes it"
+        in lines(walk)
+    )
+
+
 def test_wait_out() -> None:
     walk = lost_hotel()
     assert waits_for(walk) == "waitOut"
@@ -285,7 +311,8 @@ def test_wait_out_that_only_a_process_which_saw_it_pass_may_end() -> None:
             "a supervisor sees that no call can still arrive (one that has just started waits the whole 40 s "
             f"itself); {after}"
         )
-        assert lines(walk)[-1].endswith(f": it may have happened: {call}; {waiting.next}.")
+        assert lines(walk)[-1].endswith(f": it may have happened: {call}.")
+        assert walk.why().count("waits the whole 40 s") == 1
 
 
 def test_wait_out_of_an_undo_before_a_person_is_asked() -> None:
@@ -322,6 +349,7 @@ def test_person() -> None:
         "  makegood resolve trip-9f3a car done --result JSON  it happened; its result is used",
         "  makegood resolve trip-9f3a car absent              it never happened",
         "  makegood cancel trip-9f3a                          undo what was done",
+        "JSON is what the step's action returns; with --app APP it is checked by its type.",
     ]
 
 

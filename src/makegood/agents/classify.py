@@ -69,7 +69,7 @@ def _said(error: CallOutcome) -> Meaning:
 
 
 def _text(error: BaseException) -> str:
-    said = in_words(error)
+    said = in_words(error, at_most=None)
     return said.removeprefix(f"{type(error).__name__}: ") if isinstance(error, CallOutcome) else said
 
 

@@ -2,13 +2,12 @@
 
 import asyncio
 import inspect
-import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 
+from makegood.apart import in_task, in_thread
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
 from makegood.authoring.listing import Held
@@ -42,13 +41,10 @@ async def _listing(actions: Sequence[Action], timeout: float) -> Listing:
     assert function is not None, "only actions that have one are asked"
     names = sorted({action.agent.name for action in actions})
     name = f"{function.name} of {', '.join(names)}"
-    limit = asyncio.timeout(timeout)
     try:
-        async with limit:
-            return Listing(name, actions, _checked(await _told(function)))
-    except (Exception, SystemExit) as error:  # the user's code may raise anything; it harms nothing else
-        said = f"it was not through within {timeout:g} s" if limit.expired() else in_words(error)
-        return Listing(name, actions, trouble=said)
+        return Listing(name, actions, _checked(await in_task(lambda: _told(function), timeout)))
+    except Exception as error:  # whatever the user's code raises
+        return Listing(name, actions, trouble=in_words(error))
 
 
 async def _told(function: Function) -> list[Any]:
@@ -57,7 +53,7 @@ async def _told(function: Function) -> list[Any]:
     if function.is_async:
         told = await function.fn()
         return [item async for item in told] if hasattr(told, "__aiter__") else list(told)
-    return await _in_thread(lambda: list(function.fn()))
+    return await in_thread(lambda: list(function.fn()), "makegood-listing")
 
 
 def _checked(told: list[Any]) -> list[Held]:
@@ -65,31 +61,3 @@ def _checked(told: list[Any]) -> list[Held]:
         if not isinstance(item, Held):
             raise TypeError(f"it listed {item!r:.80}, which is no Held")
     return told
-
-
-async def _in_thread(work: Callable[[], list[Any]]) -> list[Any]:
-    """Run it in a thread that dies with the process: one that never ends holds nobody up.
-
-    Raises RuntimeError with what the thread raised.
-    """
-    loop = asyncio.get_running_loop()
-    told: asyncio.Future[tuple[list[Any], str]] = loop.create_future()
-
-    def tell(items: list[Any], trouble: str) -> None:
-        if not told.done():
-            told.set_result((items, trouble))
-
-    def run() -> None:
-        items, trouble = [], ""
-        try:
-            items = work()
-        except BaseException as error:  # whatever it is, nobody else would hear of it
-            trouble = in_words(error)
-        with suppress(RuntimeError):  # the loop is over, and nobody waits any more
-            loop.call_soon_threadsafe(tell, items, trouble)
-
-    threading.Thread(target=run, name="makegood-listing", daemon=True).start()
-    items, trouble = await told
-    if trouble:
-        raise RuntimeError(trouble)
-    return items

@@ -1,5 +1,10 @@
-"""Seals: what a record's digest was on a day, kept elsewhere, so that no later rewriting goes unseen."""
+"""Seals: what a record's digest was on a day, kept elsewhere, so that no later rewriting goes unseen.
 
+A seal is a file of JSON lines, one for each task. The last one is the SHA-256 over those before, as a string:
+a seal that was cut short, or is empty, proves nothing.
+"""
+
+import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -21,8 +26,11 @@ class Sealed(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=
     plan_version: str
 
 
+_decode = msgspec.json.Decoder(Sealed | str).decode
+
+
 class Seal:
-    """A new seal file, of JSON lines; use it in `with`. It is there in full afterwards, or not at all.
+    """A new seal file; use it in `with`. It is there in full afterwards, or not at all.
 
     Raises MakegoodError where it cannot be made or written, or is there already.
     """
@@ -35,16 +43,19 @@ class Seal:
         except OSError as error:
             raise _unwritten(path, error) from None
         self._path = path
+        self._over = hashlib.sha256()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        whole = kind is None
+        whole = False
         try:
-            self._file.close()
+            with self._file:
+                if kind is None:
+                    self._write(self._over.hexdigest())
+            whole = kind is None
         except OSError as error:
-            whole = False
             raise _unwritten(self._path, error) from None
         finally:
             if not whole:
@@ -55,9 +66,13 @@ class Seal:
         written, statement = audited
         if any(finding.kind is Kind.RECORD for finding in statement.findings):
             return
-        line = Sealed(written.task_id, written.version, statement.digest, written.plan_version)
+        self._write(Sealed(written.task_id, written.version, statement.digest, written.plan_version))
+
+    def _write(self, what: Sealed | str) -> None:
+        line = msgspec.json.encode(what) + b"\n"
+        self._over.update(line)
         try:
-            self._file.write(msgspec.json.encode(line) + b"\n")
+            self._file.write(line)
         except OSError as error:
             raise _unwritten(self._path, error) from None
 
@@ -69,23 +84,32 @@ def _unwritten(path: Path, error: OSError) -> MakegoodError:
 async def broken_seals(records: Records, path: Path) -> AsyncIterator[Finding]:
     """Every sealed task that no longer has the history it was sealed with; a longer one is fine.
 
-    Raises PayloadError for a line that is no seal, MakegoodError for a file that cannot be read.
+    Raises PayloadError for a line that is no seal, and in the end for a seal that is not whole, MakegoodError
+    for a file that cannot be read.
     """
+    over, whole = hashlib.sha256(), False
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                what = await _broken(records, sealed := _read(path, number, line))
-                if what:
+                sealed = _read(path, number, line)
+                whole = sealed == over.hexdigest()
+                over.update(line)
+                if isinstance(sealed, Sealed) and (what := await _broken(records, sealed)):
                     yield Finding(Kind.SEAL, what, sealed.task_id, version=sealed.version)
     except OSError as error:
         raise MakegoodError(
             f"{path}: {error.strerror}; name a file that `makegood audit --seal` made"
         ) from None
+    if not whole:
+        raise PayloadError(
+            f"{path} is no whole seal, it was cut short or changed: its last line is not the digest of those "
+            "before; name a file that is as `makegood audit --seal` made it"
+        )
 
 
-def _read(path: Path, number: int, line: bytes) -> Sealed:
+def _read(path: Path, number: int, line: bytes) -> Sealed | str:
     try:
-        return msgspec.json.decode(line, type=Sealed)
+        return _decode(line)
     except msgspec.DecodeError as error:
         raise PayloadError(
             f"{path}, line {number}: {error}; name a file that `makegood audit --seal` made"

@@ -64,6 +64,28 @@ def admits(hint: Any, given: Any) -> bool:
     return all(any(_takes(one, other) for one in accepted) for other in members(given))
 
 
+def clash(hint: Any, given: Any) -> bool:
+    """Whether no value of the given type can be read as this hint; where unsure, no."""
+    accepted, written = _kinds(hint), _kinds(given)
+    return None not in accepted | written and not accepted & written
+
+
+def _kinds(hint: Any) -> set[str | None]:
+    """What the values of a type look like in JSON; None for what is not told by the type alone."""
+    return {_LOOKS.get(_class_of(member)) for member in members(hint)}
+
+
+_LOOKS: dict[Any, str] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    NoneType: "null",
+    list: "array",
+    dict: "object",
+}
+
+
 def _takes(hint: Any, given: Any) -> bool:
     if is_open(given):  # plain JSON arrives
         return _class_of(hint) in _BUILT_IN_JSON

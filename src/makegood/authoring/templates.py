@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
 
 import msgspec
 
-from makegood.authoring.hints import admits, is_open, members, shown
+from makegood.authoring.hints import admits, clash, is_open, members, shown
 from makegood.authoring.places import here
 from makegood.authoring.references import Reference, origin_of
 from makegood.authoring.shapes import NoPart, Part, fields_of, part_by_key, written_otherwise
@@ -75,7 +75,7 @@ class _Writer(NamedTuple):
 
     def write(self, value: Any, hint: Any, where: str) -> Template:
         if isinstance(value, Reference):
-            return self._reference(value, where)
+            return self._reference(value, hint, where)
         if not _holds_reference(value):
             return _literal(value, hint, where)
         if isinstance(value, dict):
@@ -85,12 +85,17 @@ class _Writer(NamedTuple):
             return [self.write(v, _part(hint, n).hint, at(where, (n,))) for n, v in enumerate(value)]
         return self._model(value, hint, where)
 
-    def _reference(self, reference: Reference, where: str) -> Template:
+    def _reference(self, reference: Reference, hint: Any, where: str) -> Template:
         origin = origin_of(reference)
         if origin.recording is not self.recording:
             raise PlanError(
                 f"{here()}: {where} refers to {origin}, which belongs to another plan; "
                 "pass its value in through the input"
+            )
+        if clash(hint, origin.hint):
+            raise PlanError(
+                f"{here()}: {where} takes {shown(hint)}, and {origin} is {shown(origin.hint)}, which no task "
+                "could read; give another value, or change one of the two types"
             )
         return {"$ref": origin.name, "path": list(origin.path)} if origin.path else {"$ref": origin.name}
 

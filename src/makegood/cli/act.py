@@ -67,7 +67,7 @@ def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]], app: str | 
         makegood.know(agents)
         return act(makegood.task(task_id))
 
-    output.data(f"{task_id}: {connected(ordered)}")
+    output.done(f"{task_id}: {connected(ordered)}")
     return output.OK
 
 

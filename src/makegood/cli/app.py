@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -12,13 +13,14 @@ import click
 
 from makegood.alerts import Command, Hook, WebHook
 from makegood.authoring.agent import Agent
-from makegood.authoring.loading import load_app, load_plan
+from makegood.authoring.loading import load_app
 from makegood.cli import output
-from makegood.cli.connect import connected, given_codec, store_option, store_url
-from makegood.cli.given import TEXT, moment_given, read_json
+from makegood.cli.connect import connected, given_codec, is_there, path_of, store_option, store_url
+from makegood.cli.given import LENGTHS, TEXT, Length, as_misuse, moment_given, read_json
 from makegood.cli.lines import Terms
 from makegood.cli.look import json_option
 from makegood.cli.many import submit_lines
+from makegood.cli.planned import plan_of_app
 from makegood.cli.watch import wait_for
 from makegood.client import Makegood, Task
 from makegood.errors import PlanError
@@ -27,15 +29,17 @@ from makegood.runtime.process import run_up
 from makegood.store.url import open_store
 
 TEXT_LINE = "%(asctime)s %(levelname)s %(message)s"
+REQUEST_LOGGERS = ("aiohttp", "botocore", "httpcore", "httpx", "urllib3")
+"""Libraries that log the address of each request, with whatever stands in it: secrets, too."""
 
 
 @click.command()
 @click.argument("apps", metavar="APP...", nargs=-1, required=True)
 @click.option(
     "--audit-every",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Audit the store so often; what is newly found is a warning in the log.",
+    type=Length(min=0, min_open=True),
+    metavar="TIME",
+    help=f"Audit the store so often; what is newly found is a warning in the log. {LENGTHS}.",
 )
 @click.option(
     "--alert-command",
@@ -75,7 +79,8 @@ def up(
     again.
     """
     _log_to_stderr(JsonLines() if log_format == "json" else logging.Formatter(TEXT_LINE))
-    alerts: list[Hook] = [*map(Command, commands), *map(WebHook, addresses)]
+    with as_misuse():
+        alerts: list[Hook] = [*map(Command, commands), *map(WebHook, addresses)]
     return run_up(store_url(), agents_of(apps), audit_every=audit_every, alerts=alerts, codec=given_codec())
 
 
@@ -83,6 +88,8 @@ def _log_to_stderr(form: logging.Formatter) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(form)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
+    for name in REQUEST_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)  # an app that wants them says so when it is loaded
 
 
 def agents_of(apps: Sequence[str]) -> list[Agent]:
@@ -105,9 +112,9 @@ def agents_of(apps: Sequence[str]) -> list[Agent]:
 @click.option("--id", "task_id", metavar="ID", help="The task's id; without it one is made.")
 @click.option(
     "--deadline",
-    type=float,
-    metavar="S",
-    help="Undo the task unless it has completed S seconds from its start.",
+    type=Length(min=0),
+    metavar="TIME",
+    help=f"Undo the task unless it has completed so long from its start. {LENGTHS}.",
 )
 @click.option(
     "--start-at", metavar="TIME", help="Not before 2027-01-31T08:00:00Z, say, or 90s, 10m, 2h, 3d from now."
@@ -116,7 +123,7 @@ def agents_of(apps: Sequence[str]) -> list[Agent]:
     "--tag", "tags", type=TEXT, multiple=True, metavar="K=V", help="A tag for lists; may be repeated."
 )
 @click.option("--wait", is_flag=True, help="Wait for the task, print its output, exit 0, 10, 20 or 30.")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Wait at most S seconds.")
+@click.option("--timeout", type=Length(min=0), metavar="TIME", help="Wait at most so long.")
 @click.option(
     "--many",
     type=click.Path(dir_okay=False, allow_dash=True),
@@ -153,7 +160,7 @@ def submit(
         raise click.UsageError("--timeout is for --wait")
     start = None if start_at is None else moment_given(start_at, "--start-at")
     terms = Terms(deadline, start, _tags(tags))
-    definition = load_plan(plan)
+    definition = plan_of_app(plan)
     if many is not None:
         if wait or task_id is not None or input is not None:
             raise click.UsageError("--many takes no INPUT, --id or --wait: each line has its own")
@@ -175,10 +182,9 @@ def _enter_one(
 
     async def work(makegood: Makegood) -> int:
         task = await enter(makegood)
-        if not as_json:
-            output.data(task.task_id)
-        elif not wait:
-            output.document_line({"taskId": task.task_id})
+        if not (as_json and wait):
+            told = output.json_line({"taskId": task.task_id}) if as_json else task.task_id
+            output.done(told, f"{task.task_id} is entered")
         if not wait:
             return output.OK
         await _say_if_nobody_is_up(makegood, task)
@@ -208,10 +214,12 @@ async def _say_if_nobody_is_up(makegood: Makegood, task: Task[Any]) -> None:
 @click.command()
 @store_option
 def migrate() -> int:
-    """Bring the store's schema up to date."""
+    """Bring the store's schema up to date, or make a new store."""
+    url = store_url()
+    is_new = not is_there(url)
 
     async def work() -> Sequence[str]:
-        store = open_store(store_url())
+        store = open_store(url)
         try:
             return await store.migrate()
         finally:
@@ -220,7 +228,9 @@ def migrate() -> int:
     applied = asyncio.run(work())
     for name in applied:
         output.data(name)
-    if not applied:
+    if is_new:
+        output.say(f"there was no store, so a new one was made: {os.path.abspath(path_of(url))}")
+    elif not applied:
         output.say("the schema is up to date")
     return output.OK
 

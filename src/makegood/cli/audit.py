@@ -11,6 +11,7 @@ from makegood.auditing.listing import LISTING_TIMEOUT
 from makegood.cli import output
 from makegood.cli.app import agents_of
 from makegood.cli.connect import connected, store_option
+from makegood.cli.given import LENGTHS, Length
 from makegood.cli.look import json_option
 from makegood.errors import PlanError
 from makegood.reading.audit import Kind
@@ -37,11 +38,11 @@ file = click.Path(dir_okay=False, path_type=Path)
 @click.option("--with", "apps", metavar="APP", multiple=True, help="Compare with what its agents can list.")
 @click.option(
     "--listing-timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Length(min=0, min_open=True),
     default=LISTING_TIMEOUT,
-    metavar="S",
+    metavar="TIME",
     show_default=True,
-    help="Give each listing at most S seconds.",
+    help=f"Give each listing at most so long. {LENGTHS}.",
 )
 @click.option("--seal", type=file, metavar="FILE", help="Write down every history's digest in a new FILE.")
 @click.option("--against", type=file, metavar="FILE", help="Check that what FILE sealed is still there.")

@@ -10,9 +10,9 @@ import click
 
 from makegood.cli import output
 from makegood.cli.connect import connected
+from makegood.cli.given import as_misuse
 from makegood.client import Makegood, Task
 from makegood.client.bulk import RATE
-from makegood.errors import MakegoodError
 from makegood.reading.matching import WAYS, Where, parse
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,10 +60,8 @@ class Bulk(NamedTuple):
 
 def chosen(terms: Sequence[str]) -> Where:
     """Which tasks are meant. Raises UsageError for a term that is none."""
-    try:
+    with as_misuse("--where"):
         return parse(terms)
-    except MakegoodError as error:
-        raise click.UsageError(f"--where: {error}") from None
 
 
 def one_or_many(task_id: str | None, bulk: Bulk) -> None:
@@ -95,7 +93,7 @@ async def _act(
     async for acted in makegood.act_on(ids, act, rate=bulk.rate):
         came["refused" if acted.refused else "done"] += 1
         output.progress("")
-        output.data(f"{acted.task_id}: {acted.said}")
+        output.done(f"{acted.task_id}: {acted.said}")
         output.progress(f"{verb}: {came.total()} of {len(ids)}")
     output.progress("")
     output.say(f"{verb}: {came['done']} of {len(ids)} tasks, {came['refused']} refused")

@@ -54,8 +54,9 @@ def check_plans(apps: Sequence[str], deadline: float | None, as_json: bool) -> i
 
 def _found(apps: Sequence[str]) -> tuple[list[Agent], list[AnyPlan]]:
     """The agents and plans of all apps, each once. Raises PlanError where there is no plan."""
-    loaded = [load_app(app) for app in apps if not is_document(app)]
-    agents = list(dict.fromkeys(agent for app in loaded for agent in app.agents.values()))
+    named = [app for app in apps if not is_document(app)]
+    loaded = [load_app(app) for app in named]
+    agents = list(dict.fromkeys(agent for app in named for agent in _agents_beside(app)))
     plans = [plan for app in loaded for plan in app.plans.values()]
     plans += [plan_of_document(app, agents or None) for app in apps if is_document(app)]
     if not plans:
@@ -63,6 +64,11 @@ def _found(apps: Sequence[str]) -> tuple[list[Agent], list[AnyPlan]]:
             f"{', '.join(apps)}: no plan is found there, so there is nothing to check; name an app with one"
         )
     return agents, list(dict.fromkeys(plans))
+
+
+def _agents_beside(app: str) -> Iterable[Agent]:
+    """The agents found there; where a plan alone is named (app.py:book), those of its module."""
+    return (load_app(app).agents or load_app(app.partition(":")[0]).agents).values()
 
 
 def _check(plan: AnyPlan, agents: Iterable[Agent], deadline: float | None) -> list[Finding]:

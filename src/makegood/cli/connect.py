@@ -10,13 +10,16 @@ from click.core import ParameterSource
 
 from makegood.authoring.loading import load_module
 from makegood.cli import output
+from makegood.cli.given import as_misuse
 from makegood.client import Makegood
-from makegood.errors import PlanError, StoreUnavailable
-from makegood.payload import PayloadCodec
-from makegood.store.url import DEFAULT_URL
+from makegood.errors import MakegoodError, PlanError, StoreUnavailable
+from makegood.payload import Envelope, PayloadCodec
+from makegood.store.url import DEFAULT_URL, open_store
 
 STORE = "makegood.store"
 TRIAL_URL = "memory:"
+IN_MEMORY = (TRIAL_URL, "sqlite:///:memory:")
+CODEC_VERBS = ("encode", "decode")
 HELP = f"The state store [env: MAKEGOOD_STORE; default: {DEFAULT_URL}]."
 
 T = TypeVar("T")
@@ -50,8 +53,18 @@ def group_store_option(group: F) -> F:
 
 
 def store_url() -> str:
-    """The URL that holds for the running command."""
+    """The URL that holds for the running command.
+
+    Raises UsageError where it names no store, or one that is gone with the command.
+    """
     url: str = click.get_current_context().meta[STORE]
+    if url in IN_MEMORY:
+        raise click.UsageError(
+            f"a store in memory ({url}) ends with the command, and no other process sees it; name a file, as "
+            f"in {DEFAULT_URL}"
+        )
+    with as_misuse():
+        open_store(url)
     return url
 
 
@@ -66,7 +79,7 @@ def store_words() -> list[str]:
 
 
 def given_codec() -> PayloadCodec | None:
-    """The codec that MAKEGOOD_CODEC names, as APP:NAME; raises PlanError where it is not there."""
+    """The codec that MAKEGOOD_CODEC names, as APP:NAME; raises PlanError where there is none."""
     spec = os.environ.get("MAKEGOOD_CODEC", "")
     if not spec:
         return None
@@ -74,6 +87,16 @@ def given_codec() -> PayloadCodec | None:
     codec: PayloadCodec | None = getattr(load_module(source), name, None) if source else None
     if codec is None:
         raise PlanError(f"MAKEGOOD_CODEC={spec}: there is no such codec; write APP:NAME, as in app.py:codec")
+    if isinstance(codec, type) or not all(callable(getattr(codec, verb, None)) for verb in CODEC_VERBS):
+        kind = f"the class {name}" if isinstance(codec, type) else f"of type {type(codec).__name__}"
+        raise PlanError(
+            f"MAKEGOOD_CODEC={spec}: this is {kind}, and no codec; name an object that has a name, encode "
+            "and decode"
+        )
+    try:
+        Envelope(codec)
+    except MakegoodError as error:
+        raise PlanError(f"MAKEGOOD_CODEC={spec}: {error}") from None
     return codec
 
 
@@ -92,7 +115,7 @@ def connected(
     output.brief_warnings()
     if first is None:
         must_be_there(url)
-    elif always or not _is_there(url):
+    elif always or not is_there(url):
         asyncio.run(_on(TRIAL_URL, first))
     return asyncio.run(_on(url, work))
 
@@ -104,14 +127,18 @@ async def _on(url: str, work: Callable[[Makegood], Awaitable[T]]) -> T:
 
 def must_be_there(url: str) -> None:
     """Looking must not leave an empty store behind in whatever folder somebody stands."""
-    if not _is_there(url):
-        path = url.removeprefix("sqlite:///")
+    if not is_there(url):
         raise StoreUnavailable(
-            f"there is no store {path}; name another with --store, or make it with `makegood up` or `submit`"
+            f"there is no store {path_of(url)}; name another with --store, or make it with `makegood up` or "
+            "`submit`"
         )
 
 
-def _is_there(url: str) -> bool:
-    """Whether anything stands where a URL leads; where a URL leads nowhere, the store says so."""
-    path = url.removeprefix("sqlite:///")
-    return path == url or not path or os.path.exists(path)  # False also where no file can have such a name
+def is_there(url: str) -> bool:
+    """Whether anything stands where a URL leads."""
+    return os.path.exists(path_of(url))  # False also where no file can have such a name
+
+
+def path_of(url: str) -> str:
+    """The file of a store's URL."""
+    return url.removeprefix("sqlite:///")

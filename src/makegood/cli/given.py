@@ -1,10 +1,12 @@
-"""What a command is given: text, moments, and JSON as it stands, in a file or its lines, or on stdin."""
+"""What a command is given: text, times, and JSON as it stands, in a file or its lines, or on stdin."""
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -14,12 +16,23 @@ from click.types import StringParamType
 
 from makegood.clock import SystemClock
 from makegood.core.doubled import doubled_key
-from makegood.errors import PayloadError
+from makegood.errors import MakegoodError, PayloadError
 from makegood.payload import PAYLOAD_MAX
 from makegood.reading.matching import LENGTH, length_in_seconds
 
 READ_MAX = 16 * PAYLOAD_MAX
 """The most bytes that are read: a payload is measured as it is stored, without spaces and escapes."""
+WORD_MAX = 60
+"""Characters of what is no JSON up to which it is shown as the text that may be meant."""
+
+
+@contextmanager
+def as_misuse(what: str = "") -> Iterator[None]:
+    """Make a usage error, with exit code 2, of what is refused in here: it was said on the command line."""
+    try:
+        yield
+    except MakegoodError as error:
+        raise click.UsageError(f"{what}: {error}" if what else str(error)) from None
 
 
 class Text(StringParamType):
@@ -38,14 +51,40 @@ class Text(StringParamType):
 TEXT = Text()
 
 
+class Length(click.FloatRange):
+    """A length of time: 90s, 10m, 2h, 3d, or a plain number of seconds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """In seconds; a usage error for what is none, or out of the range."""
+        length = LENGTH.fullmatch(str(value))
+        try:
+            seconds = length_in_seconds(length) if length else float(value)
+        except ValueError:
+            seconds = nan
+        if isnan(seconds):
+            self.fail(f"{value!r} is no length of time; write 90s, 10m, 2h, 3d, or seconds", param, ctx)
+        return float(super().convert(seconds, param, ctx))
+
+
+LENGTHS = "TIME is 90s, 10m, 2h, 3d, or seconds"
+"""For the help of options with a Length."""
+
+
 def read_json(source: str, what: str) -> bytes:
     """The JSON that is meant. Raises PayloadError when it cannot be read, is none, or holds a key twice."""
-    hint = "" if source[:1] in "@-" else "; in a shell, put it in single quotes"
+    hint = "" if source[:1] in "@-" else f"; {_as_in_a_shell(source)}"
     try:
         raw = _read(source, what)
     except UnicodeError as error:  # a shell can pass bytes that are no text
         raise PayloadError(f"{what}: {error}{hint}") from None
     return check_json(raw, what, hint)
+
+
+def _as_in_a_shell(source: str) -> str:
+    """How to give it: JSON lost its quotes to the shell, and a plain word is text that never had any."""
+    if source[0] in '{["' or not source.isprintable() or len(source) > WORD_MAX:
+        return "in a shell, put it in single quotes"
+    return f"a text is written {shlex.quote(msgspec.json.encode(source).decode())}"
 
 
 def check_json(raw: bytes, what: str, hint: str = "") -> bytes:

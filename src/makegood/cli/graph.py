@@ -10,6 +10,8 @@ from makegood.cli.planned import named_plan
 from makegood.errors import MakegoodError
 
 FORMATS = {"text": drawing.text, "mermaid": drawing.mermaid, "svg": drawing.svg}
+SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".txt": "text", "": "text"}
+"""Formats by how a file's name ends."""
 
 
 @click.command()
@@ -20,7 +22,7 @@ FORMATS = {"text": drawing.text, "mermaid": drawing.mermaid, "svg": drawing.svg}
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write it there; .svg and .mmd say the format.",
+    help="Write it there; .svg, .mmd and .txt say the format.",
 )
 def graph(plan: str, form: str | None, file: Path | None) -> int:
     """Draw a plan with its undo lane.
@@ -39,8 +41,12 @@ def graph(plan: str, form: str | None, file: Path | None) -> int:
 
 
 def _form_of(file: Path | None) -> str:
-    suffix = "" if file is None else file.suffix
-    return {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid"}.get(suffix, "text")
+    """Raises UsageError for a name that promises what is not drawn here."""
+    suffix = "" if file is None else file.suffix.lower()
+    if suffix not in SUFFIXES:
+        known = ", ".join(filter(None, SUFFIXES))
+        raise click.UsageError(f"{file}: {suffix} says no format; end it in {known}, or give --format")
+    return SUFFIXES[suffix]
 
 
 def _write(file: Path, drawn: str) -> None:

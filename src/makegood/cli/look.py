@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import click
@@ -11,16 +12,17 @@ from click.types import StringParamType
 from makegood.cli import output
 from makegood.cli.bulk import chosen, where_option
 from makegood.cli.connect import connected, store_option, store_words
-from makegood.cli.given import TEXT
+from makegood.cli.given import TEXT, as_misuse
 from makegood.cli.times import COLUMNS, Diary
 from makegood.client import Makegood, TaskPage
 from makegood.client.legible import legible
 from makegood.core.record import TaskState
 from makegood.errors import MakegoodError
-from makegood.reading.matching import Where, state_number
+from makegood.reading.matching import state_number
 from makegood.reading.story import story
 from makegood.reading.waiting import waited_for, waiting_sentence
 from makegood.reading.words import VERDICTS, WAITED_FOR, state_name
+from makegood.store.checks import place_in_search
 
 F = TypeVar("F", bound=Callable[..., Any])
 Record = dict[str, Any]
@@ -68,6 +70,12 @@ class _State(StringParamType):
         return [CompletionItem(name) for name in STATES if name.startswith(incomplete.capitalize())]
 
 
+def _page(_: click.Context, __: click.Parameter, after: str | None) -> str | None:
+    with as_misuse("--after"):
+        place_in_search(after)
+    return after
+
+
 @click.command("list")
 @click.option(
     "--state",
@@ -82,7 +90,9 @@ class _State(StringParamType):
 @click.option("--limit", type=click.IntRange(min=1, max=10_000), default=100, show_default=True)
 @json_option
 @store_option
-@click.option("--after", metavar="NEXT", help="Go on after a former page: what its `next` says.")
+@click.option(
+    "--after", metavar="NEXT", callback=_page, help="Go on after a former page: what its `next` says."
+)
 def list_tasks(
     states: Sequence[str],
     plan: str | None,
@@ -96,20 +106,29 @@ def list_tasks(
     where = chosen(meant)
 
     async def work(makegood: Makegood) -> TaskPage:
-        return await makegood.list(where, limit=limit, after=after)
+        page = await makegood.list(where, limit=limit, after=after)
+        if not page.tasks and not as_json:
+            output.say(await _none_found(makegood, meant, where.plan))
+        return page
 
     page = connected(work)
     if as_json:
         output.document(page.tasks)
     elif page.tasks:
         output.table(TASK_COLUMNS, [task_row(task) for task in page.tasks])
-    else:
-        output.say(
-            "no such task" if where != Where() else "no task yet; `makegood submit APP:PLAN INPUT` enters one"
-        )
     if page.next is not None:
         output.say(f"there are more: {_next_page(meant, limit, page.next, as_json=as_json)}")
     return output.OK
+
+
+async def _none_found(makegood: Makegood, terms: Sequence[str], plan: str | None) -> str:
+    """That there is none; for a plan that none of the newest tasks is of, one whose name is near."""
+    if not terms:
+        return "no task yet; `makegood submit APP:PLAN INPUT` enters one"
+    plans = {task["plan"] for task in await makegood.list()}
+    near = [] if plan is None or plan in plans else get_close_matches(plan, plans, 1)
+    told = f"no task with {', '.join(terms)}"
+    return f"{told}; there are some of plan {near[0]}" if near else told
 
 
 def _next_page(terms: Sequence[str], limit: int, after: str, *, as_json: bool) -> str:

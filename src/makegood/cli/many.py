@@ -29,13 +29,16 @@ def submit_lines(plan: AnyPlan, source: str, terms: Terms, *, as_json: bool) -> 
             raise PayloadError(_named("stdin" if source == "-" else source, refused))
 
     async def work(makegood: Makegood) -> int:
-        taken = 0
-        for window in _windows(entries):
-            conflicts = await _enter(makegood, plan, window)
-            for entry in window:
-                taken += entry.task_id in conflicts
-                _tell(entry, conflicts.get(entry.task_id, ""), as_json=as_json)
-        output.say(f"submit: {len(entries) - taken} of {len(entries)} lines, {taken} refused")
+        tried = taken = 0
+        try:
+            for window in _windows(entries):
+                conflicts = await _enter(makegood, plan, window)
+                tried += len(window)
+                taken += sum(entry.task_id in conflicts for entry in window)
+                for entry in window:
+                    _tell(entry, conflicts.get(entry.task_id, ""), as_json=as_json)
+        finally:  # what is entered stays so, though stdout be full, or Ctrl-C end it under way
+            output.say(f"submit: {tried - taken} of {len(entries)} lines entered, {taken} refused")
         if not await makegood.members():
             output.say("no process is up on this store: tasks start once there is one (`makegood up APP`)")
         return output.COULD_NOT if taken else output.OK
@@ -63,17 +66,18 @@ def _tell(entry: Entry, conflict: str, *, as_json: bool) -> None:
 async def _refused(trial: Makegood, plan: AnyPlan, entries: Sequence[Entry]) -> dict[int, str]:
     """Why lines cannot be submitted, by their numbers: tried on a store that is thrown away."""
     refused: dict[int, str] = {}
-    first: dict[str, int] = {}
+    first: dict[str, Entry] = {}
     for window in _windows(entries):
         tries = [
             trial.submit_json(plan, entry.input, task_id=entry.task_id, **entry.terms._asdict())
             for entry in window
         ]
         for entry, came in zip(window, await asyncio.gather(*tries, return_exceptions=True), strict=True):
-            line = first.setdefault(entry.task_id, entry.line)
-            if isinstance(came, SubmissionConflict):
+            before = first.setdefault(entry.task_id, entry)
+            if isinstance(came, SubmissionConflict) or before.terms != entry.terms:
+                what = "input" if isinstance(came, SubmissionConflict) else "deadline, start or tags"
                 refused[entry.line] = (
-                    f"line {line} has its id, {entry.task_id!r}, and another input; change one"
+                    f"line {before.line} has its id, {entry.task_id!r}, and another {what}; change one"
                 )
             elif isinstance(came, MakegoodError):
                 refused[entry.line] = str(came)

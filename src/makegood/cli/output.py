@@ -64,6 +64,15 @@ def data(text: str) -> None:
         raise unwritten(error) from None
 
 
+def done(told: str, in_words: str = "") -> None:
+    """Tell of what is done and stays so: where stdout cannot, say it (`in_words`), and raise as `data`."""
+    try:
+        data(told)
+    except (MakegoodError, BrokenPipeError):
+        say(in_words or told)
+        raise
+
+
 def is_of_stream(error: OSError) -> bool:
     """Whether it came from writing to what was open already: those errors name no file."""
     return error.filename is None and error.errno in UNWRITABLE
@@ -122,20 +131,22 @@ def progress(text: str) -> None:
 
 
 class Stream:
-    """A table that grows while it is shown: rows come in batches, under one head; columns only widen."""
+    """A table that grows while it is shown: rows come in batches, under one head; columns only widen.
 
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = columns
-        self._widths: list[int] = []
+    `widest` is the row with the widest cells that are to be expected, so that they seldom have to.
+    """
+
+    def __init__(self, columns: Sequence[str], widest: Sequence[str]) -> None:
+        self._head: Rows = [columns]
+        self._widths = [len(cell) for cell in widest]
 
     def add(self, rows: Rows) -> None:
         """Print some more rows."""
-        cells = [[one_line(cell) for cell in row] for row in rows]
-        if cells and not self._widths:
-            self._widths = [len(column) for column in self._columns]
-            cells.insert(0, list(self._columns))
-        for n, size in enumerate(self._widths):
-            self._widths[n] = max([size, *[len(row[n]) for row in cells]])
+        if not rows:
+            return
+        cells = [[one_line(cell) for cell in row] for row in (*self._head, *rows)]
+        self._head = []
+        self._widths = [max(size, *[len(row[n]) for row in cells]) for n, size in enumerate(self._widths)]
         for row in cells:
             for line in _plain_row(row, self._widths, room()):
                 data(line)

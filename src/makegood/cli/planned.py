@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from makegood.authoring.agent import Agent
-from makegood.authoring.loading import AnyPlan, load_plan
+from makegood.authoring.loading import AnyPlan, load_app, load_plan
 from makegood.authoring.plans import PlanDefinition
 from makegood.core.document import DOCUMENT_MAX
 from makegood.errors import PlanError
@@ -12,7 +12,15 @@ from makegood.errors import PlanError
 
 def named_plan(spec: str) -> AnyPlan:
     """The plan of `app.py:book` or of `book.json`. Raises PlanError where there is none, or it is no plan."""
-    return plan_of_document(spec) if is_document(spec) else load_plan(spec)
+    return plan_of_document(spec) if is_document(spec) else plan_of_app(spec)
+
+
+def plan_of_app(spec: str) -> AnyPlan:
+    """The plan of `app.py:book`. Raises PlanError; where no plan is named, with those that are there."""
+    if ":" in spec:
+        return load_plan(spec)
+    plans = ", ".join(load_app(spec).plans) or "none"
+    raise PlanError(f"{spec}: which plan? Write APP:PLAN, as in app.py:book; its plans: {plans}")
 
 
 def is_document(spec: str) -> bool:

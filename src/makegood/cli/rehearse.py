@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from makegood.authoring.loading import load_module, load_plan
+from makegood.authoring.loading import load_module
 from makegood.cli import output
 from makegood.cli.given import read_json
 from makegood.cli.look import json_option
+from makegood.cli.planned import plan_of_app
 from makegood.clock import SystemClock
 from makegood.reading.words import span
 
@@ -42,7 +43,7 @@ def rehearse(plan: str, given: str | None, stage: str | None, pairs: bool, as_js
     clock = SystemClock()
     began = clock.monotonic()
     raw = None if given is None else read_json(given, "--input")
-    definition = load_plan(plan)
+    definition = plan_of_app(plan)
     said = staging.stage_of(load_module(stage or plan.rpartition(":")[0].partition(":")[0]))
     report = rehearsed(definition, stage=said, input=raw, pairs=pairs)
     if as_json:

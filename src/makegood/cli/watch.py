@@ -8,6 +8,7 @@ import click
 
 from makegood.cli import output
 from makegood.cli.connect import connected, store_option
+from makegood.cli.given import LENGTHS, Length
 from makegood.cli.look import Record, json_option, task_row
 from makegood.cli.times import COLUMNS, Diary, local
 from makegood.client import Makegood, Snapshot, Task
@@ -23,6 +24,7 @@ PERIOD = 0.5
 """Seconds between two looks."""
 NOT_ENDED = Where(states=("Running", "Compensating", "Failed"))
 WATCHED = ("CHANGED", "ID", "STATE", "PLAN", "WAITS FOR OR BECAUSE")
+WIDEST = ("11-30 23:59:59", "", "Compensating", "", "")
 SHOWN_MAX = 200
 ENDING = ("taskId", "state", "reason", "output", "outputError")
 """What `submit --wait --json` tells of a record."""
@@ -34,6 +36,9 @@ async def wait_for(task: Task[Any], timeout: float | None, *, as_json: bool) -> 
         state = await task.wait(timeout)
     except TimeoutError:
         state = ""
+    except asyncio.CancelledError:  # by Ctrl-C, which a terminal shows in the line that it stands in
+        output.say(f"\n{task.task_id} goes on; `makegood watch {task.task_id}` follows it")
+        return output.INTERRUPTED
     record = await task.record()
     if as_json:
         output.document_line({name: record[name] for name in ENDING if name in record})
@@ -57,14 +62,14 @@ def _not_ended(task_id: str, timeout: float | None) -> int:
 
 @click.command()
 @click.argument("task_id", metavar="[ID]", required=False)
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Watch for at most S seconds.")
+@click.option("--timeout", type=Length(min=0), metavar="TIME", help=f"Watch for at most so long. {LENGTHS}.")
 @json_option
 @store_option
 def watch(task_id: str | None, timeout: float | None, as_json: bool) -> int:
     """Follow a task, or all that are under way.
 
-    With ID until the task has ended or is parked; it exits 0, 10, 20 or 30. Without, until Ctrl-C, or for S
-    seconds; it exits 0.
+    With ID until the task has ended or is parked; it exits 0, 10, 20 or 30. Without, until Ctrl-C, or so
+    long as --timeout says; it exits 0.
     """
     if task_id is not None:
         return connected(lambda makegood: _follow(makegood, task_id, timeout, as_json))
@@ -97,7 +102,8 @@ class _Told:
         self._rows = 0
         self._teller = Teller(plan)
         self._diary = Diary()
-        self._table = output.Stream(COLUMNS)
+        widest_author = max(("supervisor", *[step.agent for step in plan.steps]), key=len)
+        self._table = output.Stream(COLUMNS, ("23:59:59", widest_author, ""))
 
     def go_on(self, snapshot: Snapshot) -> None:
         """Tell what is new in it. Raises StoreError where its rows do not hold together."""
@@ -170,7 +176,7 @@ async def _show_changes(changes: _Changes, as_json: bool) -> None:
 
 
 async def _print_changes(changes: _Changes, as_json: bool) -> None:
-    table = output.Stream(WATCHED)
+    table = output.Stream(WATCHED, WIDEST)
     while True:
         changed = await changes.look()
         if as_json:

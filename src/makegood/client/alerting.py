@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from makegood.agenda import every
 from makegood.alerts import Alert, Hook, name_of
+from makegood.apart import in_task
 from makegood.client.connection import Connection, Snapshot
 from makegood.core.events import Alerted, TaskMoved
 from makegood.core.record import Head, TaskState
@@ -114,13 +115,9 @@ class Alerts:
 
     async def _call(self, hook: Hook, alert: Alert) -> bool:
         try:
-            async with asyncio.timeout(PATIENCE):
-                await hook(alert)
-        except (Exception, asyncio.CancelledError) as error:  # whatever the user's hook raises
-            this = asyncio.current_task()
-            if this is not None and this.cancelling():
-                raise
-            said = str(error) if isinstance(error, MakegoodError) else in_words(error)
+            await in_task(lambda: hook(alert), PATIENCE)
+        except Exception as error:  # whatever the user's hook raises
+            said = str(error) if type(error) is MakegoodError else in_words(error)
             log.warning(
                 "task %s is parked, and %s could not tell: %s; it is tried again within %g s",
                 alert.task_id,

@@ -27,8 +27,7 @@ async def act_on(
     tasks: Iterable[Task[Any]], act: Callable[[Task[Any]], Awaitable[str]], *, rate: float
 ) -> AsyncIterator[Acted]:
     """Act on each; see Makegood.act_on."""
-    if not rate > 0:
-        raise MakegoodError(f"a rate of {rate!r} acts a second cannot be; give one above 0")
+    _check_rate(rate)
     clock = SystemClock()
     free = clock.monotonic()
     for task in tasks:
@@ -38,6 +37,11 @@ async def act_on(
             yield Acted(task.task_id, await act(task), refused=False)
         except (ActRefused, UnknownTask) as refused:
             yield Acted(task.task_id, str(refused).removeprefix(f"task {task.task_id}: "), refused=True)
+
+
+def _check_rate(rate: object) -> None:
+    if not isinstance(rate, int | float) or not rate > 0:
+        raise MakegoodError(f"a rate of {rate!r} acts a second cannot be; give a number above 0")
 
 
 OPEN = Where(states=("Running", "Compensating", "Failed"))

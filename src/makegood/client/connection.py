@@ -143,6 +143,7 @@ class Connection:
         Raises StoreError, MakegoodError for a limit that is none.
         """
         tasks: list[dict[str, Any]] = []
+        _check_where(where)
         size = _size(limit) if where.by_store else PAGE
         while True:
             page = await self._page(where, after, size)
@@ -156,7 +157,8 @@ class Connection:
                 return TaskPage(tasks, after)
 
     async def find(self, where: Where = ANY) -> Sequence[str]:
-        """The ids of all tasks that are meant, newest first. Raises StoreError."""
+        """The ids of all tasks that are meant, newest first. Raises StoreError, MakegoodError."""
+        _check_where(where)
         found: list[str] = []
         after: str | None = None
         while True:
@@ -260,6 +262,14 @@ def known_form(task_id: object) -> str:
     if not isinstance(task_id, str) or not TASK_ID.fullmatch(task_id):
         raise UnknownTask(str(task_id))
     return task_id
+
+
+def _check_where(where: object) -> None:
+    if not isinstance(where, Where):
+        raise MakegoodError(
+            f"where={where!r}: tasks are chosen by a Where, as in Where(states=('Failed',)); "
+            "`from makegood.client import Where`"
+        )
 
 
 def _size(limit: object) -> int:

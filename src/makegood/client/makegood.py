@@ -2,11 +2,13 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from inspect import iscoroutinefunction, signature, unwrap
 from pathlib import Path
+from reprlib import repr as shown
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from makegood.alerts import Hook
+from makegood.alerts import Hook, name_of
 from makegood.auditing.audit import Audit, Report
 from makegood.auditing.listing import LISTING_TIMEOUT
 from makegood.authoring.agent import Agent
@@ -15,8 +17,9 @@ from makegood.client.bulk import RATE, Acted, act_on, restored
 from makegood.client.connection import ANY, Connection, Snapshot, TaskPage, known_form
 from makegood.client.submitting import Submitting, Terms
 from makegood.client.task import Task, user
-from makegood.errors import PlanError, StoreError
+from makegood.errors import MakegoodError, PlanError, StoreError
 from makegood.payload import Envelope, PayloadCodec
+from makegood.reading.lengths import in_seconds
 from makegood.reading.matching import Where
 from makegood.runtime.engine import GRACE, Engine
 from makegood.store.protocol import Member, Store
@@ -30,7 +33,7 @@ class Makegood:
     """A connection to a store; with agents, also the scheduler, the agents and the supervisor beside it.
 
     Use it as an async context manager. Several on one store, in one process or many, are safe.
-    `audit_every`: audit the store every so many seconds, and log what is newly found. `alerts` are told of
+    `audit_every` (seconds): audit the store so often, and log what is newly found. `alerts` are told of
     each task that is parked (see makegood.alerts). `codec` makes other bytes of payloads and error texts
     before they are stored, and back: all processes on a store need the same one.
     """
@@ -40,7 +43,7 @@ class Makegood:
         store: str | Store = DEFAULT_URL,
         agents: Sequence[Agent] = (),
         *,
-        audit_every: float | None = None,
+        audit_every: float | timedelta | None = None,
         alerts: Sequence[Hook] = (),
         codec: PayloadCodec | None = None,
     ) -> None:
@@ -48,7 +51,11 @@ class Makegood:
         self._agents = _check_agents(agents)
         self._envelope = Envelope(codec)
         self._engine = Engine(
-            self._store, self._agents, audit_every=audit_every, alerts=alerts, envelope=self._envelope
+            self._store,
+            self._agents,
+            audit_every=None if audit_every is None else in_seconds("audit_every", audit_every),
+            alerts=_check_hooks(alerts),
+            envelope=self._envelope,
         )
         self._connection = Connection(self._engine.desk, self._envelope, self._agents)
         self._submitting = Submitting(self._connection)
@@ -63,6 +70,17 @@ class Makegood:
     ) -> None:
         self._connection.is_open = False
         await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
+
+    if not TYPE_CHECKING:  # checkers refuse it anyway
+
+        def __enter__(self) -> NoReturn:
+            """Raises MakegoodError: a plain `with` is for the synchronous twin."""
+            raise MakegoodError(
+                "this Makegood is opened by `async with`; `with` opens the one of makegood.sync, for code "
+                "without an event loop"
+            )
+
+        __exit__ = __enter__  # without it Python would not ask for the other
 
     def know(self, agents: Sequence[Agent]) -> None:
         """Check the results that people give (resolve, skip) by the types of these agents' actions as well.
@@ -157,7 +175,7 @@ class Makegood:
         self,
         *task_ids: str,
         agents: Sequence[Agent] | None = None,
-        listing_timeout: float = LISTING_TIMEOUT,
+        listing_timeout: float | timedelta = LISTING_TIMEOUT,
         seal: Path | None = None,
         against: Path | None = None,
     ) -> Report:
@@ -171,7 +189,8 @@ class Makegood:
         that is no seal.
         """
         compared = self._agents if agents is None else _check_agents(agents)
-        audit = Audit(self._store, compared, self._envelope, listing_timeout=listing_timeout)
+        seconds = in_seconds("listing_timeout", listing_timeout)
+        audit = Audit(self._store, compared, self._envelope, listing_timeout=seconds)
         return await audit.run([known_form(task_id) for task_id in task_ids], seal=seal, against=against)
 
     async def restored(self, *, by: str | None = None, why: str = "") -> int:
@@ -210,3 +229,27 @@ def _check_agents(agents: object) -> Sequence[Agent]:
         if named.setdefault(agent.name, agent) is not agent:
             raise PlanError(f"two different agents are called {agent.name!r}; give one another name")
     return list(named.values())
+
+
+def _check_hooks(hooks: Any) -> Sequence[Hook]:
+    listed = list(hooks) if isinstance(hooks, Iterable) and not isinstance(hooks, str) else [hooks]
+    for hook in listed:
+        if why_not := _why_no_hook(hook):
+            raise MakegoodError(
+                f"alerts: {why_not}; a hook is an async function of an Alert: `async def page(alert): ...`, "
+                "or a Command or WebHook of makegood.alerts"
+            )
+    return listed
+
+
+def _why_no_hook(hook: Any) -> str:
+    """Empty for one that is."""
+    if not callable(hook):
+        return f"{shown(hook)} is no function"
+    if not any(map(iscoroutinefunction, (hook, unwrap(hook), type(hook).__call__))):
+        return f"{name_of(hook)} is not async"
+    try:
+        signature(hook).bind(None)
+    except TypeError as error:
+        return f"{name_of(hook)} cannot be called with an Alert ({error})"
+    return ""

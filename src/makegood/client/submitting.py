@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import SystemRandom
+from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -16,11 +17,13 @@ from makegood.core.events import TaskSubmitted, decode_row
 from makegood.core.plan import Millis, millis
 from makegood.errors import MakegoodError, PayloadError, PlanError, SubmissionConflict
 from makegood.ids import check_task_id, make_task_id
-from makegood.payload import UnknownField, canonical, codec_for, differing_paths
+from makegood.payload import UnknownField, canonical, codec_for, differing_paths, names_in_json
 from makegood.reading.words import is_text
 
 SUBMITTED_MAX = 1_000
 """Tasks that submit_many enters at most: they are one commit."""
+LATEST_START = datetime(8000, 1, 1, tzinfo=UTC)
+"""Where starts end, so that whatever follows from one still has a date."""
 
 In = TypeVar("In")
 Out = TypeVar("Out")
@@ -57,7 +60,8 @@ class Submitting:
     ) -> Task[Out]:
         """See Makegood.submit."""
         _check_plan(plan)
-        return await self._enter(plan, self._encoded(plan, input, "input"), task_id, self._agreed(terms))
+        raw = self._encoded(plan, input, "input")
+        return await self._enter(plan, raw, self._event(raw, self._agreed(terms)), task_id)
 
     async def many(
         self,
@@ -71,9 +75,11 @@ class Submitting:
         raws = [self._encoded(plan, each, f"inputs[{n}]") for n, each in enumerate(inputs)]
         agreed = self._agreed(terms)
         names = self._names(plan.name, len(raws), task_ids)
+        events = [self._event(raw, agreed) for raw in raws]
         await self._save_plan(plan)
         entering = [
-            self._enter(plan, raw, name, agreed, names) for raw, name in zip(raws, names, strict=True)
+            self._enter(plan, raw, event, name, names)
+            for raw, event, name in zip(raws, events, names, strict=True)
         ]
         entered = await asyncio.gather(*entering, return_exceptions=True)
         for each in entered:
@@ -93,20 +99,22 @@ class Submitting:
             raise PayloadError(
                 f"{error.path}: plan {plan.name} takes no such field; correct its name or leave it out"
             ) from None
-        return await self._enter(plan, kept, task_id, self._agreed(terms))
+        except PayloadError as error:
+            raise _with_type(plan, "input", error) from None
+        return await self._enter(plan, kept, self._event(kept, self._agreed(terms)), task_id)
 
     def _encoded(self, plan: PlanDefinition[Any, Any], value: object, where: str) -> bytes:
         """Raises PayloadError for what is no input of this plan."""
         try:
             return codec_for(plan.input_type).encode(value, where, limit=self._envelope.clear_max)
-        except PayloadError:
-            if isinstance(value, dict) and _has_fields(plan.input_type):
-                kind = plan.input_type.__name__
+        except PayloadError as error:
+            if _has_fields(plan.input_type) and not isinstance(value, plan.input_type):
+                kind, given = plan.input_type.__name__, type(value).__name__.removesuffix("Type")
                 raise PayloadError(
-                    f"{where} is a dict, and plan {plan.name} takes {kind}; give {kind}(...), or JSON to "
+                    f"{where}: plan {plan.name} takes {kind}, not {given}; give {kind}(...), or JSON to "
                     "submit_json"
                 ) from None
-            raise
+            raise _with_type(plan, where, error) from None
 
     def _agreed(self, terms: Terms) -> Agreed:
         """Raises PlanError, MakegoodError or PayloadError for terms that are none."""
@@ -115,18 +123,21 @@ class Submitting:
         deadline = 0 if terms.deadline is None else begins + _length(terms.deadline)
         return Agreed(deadline, start, _tags(terms.tags or {}))
 
+    def _event(self, raw: bytes, terms: Agreed) -> TaskSubmitted:
+        """What is recorded of a submission. Raises PayloadError where a codec makes too much of the input."""
+        closed = msgspec.Raw(self._envelope.close(raw, "input"))
+        return TaskSubmitted(closed, terms.deadline, terms.tags, terms.start_at)
+
     async def _enter(
         self,
         plan: PlanDefinition[Any, Out],
         raw: bytes,
+        event: TaskSubmitted,
         task_id: str | None,
-        terms: Agreed,
         beside: Sequence[str] = (),
     ) -> Task[Out]:
         """Enter a task, in one commit with those `beside` it, which are entered at the same time."""
         name = self._new_id(plan.name, self._desk.now()) if task_id is None else check_task_id(task_id)
-        closed = msgspec.Raw(self._envelope.close(raw, "input"))
-        event = TaskSubmitted(closed, terms.deadline, terms.tags, terms.start_at)
         self._connection.check_open()
         await self._save_plan(plan)
         if not await self._desk.submit(plan.plan, name, event, beside=beside):
@@ -181,6 +192,18 @@ def _check_plan(plan: object) -> None:
         raise PlanError(f"{plan!r} is no plan; submit what @plan made of a function")
 
 
+def _with_type(plan: PlanDefinition[Any, Any], where: str, error: PayloadError) -> PayloadError:
+    """The error with what the plan takes, where it is the input as a whole that does not fit."""
+    if not str(error).startswith(f"{where}: "):
+        return error
+    if plan.input_type is NoneType:
+        return PayloadError(f"{error}; plan {plan.name} takes no input")
+    kind = plan.input_type.__name__ if isinstance(plan.input_type, type) else plan.input_type
+    names = ", ".join(names_in_json(plan.input_type))
+    fields = f", an object with the fields {names}" if names else ""
+    return PayloadError(f"{error}; plan {plan.name} takes {kind}{fields}")
+
+
 def _has_fields(hint: Any) -> bool:
     """Whether it is a dataclass, a Struct or the like: no dict, not even a typed one, is one of those."""
     return isinstance(hint, type) and hasattr(hint, "__annotations__") and not issubclass(hint, dict)
@@ -196,12 +219,21 @@ def _length(length: object) -> Millis:
 def _moment(moment: object) -> Millis:
     if moment is None:
         return 0
-    if not isinstance(moment, datetime) or moment.tzinfo is None:
+    if not isinstance(moment, datetime) or not _has_zone(moment):
         raise MakegoodError(
             f"start_at={moment!r} is no moment in time: give a datetime with a time zone, "
             "datetime(2027, 1, 1, tzinfo=UTC) say"
         )
+    if moment.timestamp() >= LATEST_START.timestamp():
+        raise MakegoodError(f"start_at={moment} is too far ahead: it can be any moment before {LATEST_START}")
     return max(0, millis(moment.timestamp()))
+
+
+def _has_zone(moment: datetime) -> bool:
+    try:
+        return moment.utcoffset() is not None
+    except Exception:  # a time zone may be the user's own, and raise anything
+        return False
 
 
 def _tags(tags: object) -> dict[str, str]:

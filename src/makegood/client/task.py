@@ -2,6 +2,7 @@
 
 import asyncio
 import getpass
+from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -22,6 +23,7 @@ from makegood.core.record import TaskState
 from makegood.errors import ActRefused, Compensated, Failed, PayloadError
 from makegood.payload import canonical, codec_for
 from makegood.reading.audit import Statement
+from makegood.reading.lengths import in_seconds
 from makegood.reading.words import is_text, state_name
 
 Out = TypeVar("Out")
@@ -40,21 +42,22 @@ class Task(Generic[Out]):
 
     # --- waiting
 
-    async def wait(self, timeout: float | None = None) -> str:
+    async def wait(self, timeout: float | timedelta | None = None) -> str:
         """Wait until it ends or is parked: "Completed", "Compensated" or "Failed".
 
-        Raises TimeoutError after `timeout` seconds; the task goes on.
+        Raises TimeoutError after `timeout` (seconds); the task goes on.
         """
+        seconds = None if timeout is None else in_seconds("timeout", timeout)
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 return state_name(await self._connection.at_rest(self.task_id))
         except TimeoutError:
             raise TimeoutError(
-                f"task {self.task_id} has not ended within {timeout:g} s; it goes on, and why() says what it "
+                f"task {self.task_id} has not ended within {seconds:g} s; it goes on, and why() says what it "
                 "waits for"
             ) from None
 
-    async def result(self, timeout: float | None = None) -> Out:
+    async def result(self, timeout: float | timedelta | None = None) -> Out:
         """Wait for its output. Raises Compensated or Failed with the reason, TimeoutError, PayloadError when
         the output refers to what a result does not have, StoreError."""
         state = await self.wait(timeout)

@@ -277,9 +277,9 @@ encode_row = msgspec.json.Encoder().encode
 decode_row = msgspec.json.Decoder(Row).decode
 
 
-def begin(plan_version: str) -> bytes:
-    """The digest before the first row: that of the plan which the task is pinned to."""
-    return plan_version.encode()
+def begin(task_id: str, plan_version: str) -> bytes:
+    """The digest before the first row: whose history it is, and the plan which the task is pinned to."""
+    return f"{plan_version} {task_id}".encode()
 
 
 def chain(digest: bytes, row: bytes) -> bytes:

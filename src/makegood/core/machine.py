@@ -37,7 +37,7 @@ def submit(plan: Plan, task_id: str, event: TaskSubmitted, now: Millis) -> Draft
         marks=bytearray(len(plan.steps)),
         created_at=now,
         deadline=event.deadline,
-        digest=begin(plan.version),
+        digest=begin(task_id, plan.version),
         tags=event.tags,
         start_at=event.start_at,
     )

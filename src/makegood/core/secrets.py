@@ -104,8 +104,25 @@ def texts_of(json: Any, secrets: Collection[Path]) -> Iterator[str]:
 
 
 def without(text: str, secret: Iterable[str]) -> str:
-    """A text without these secrets, as they are and as they look in JSON and in Python."""
-    for one in sorted(secret, key=len, reverse=True):
-        for form in {one, msgspec.json.encode(one).decode()[1:-1], repr(one)[1:-1]}:
-            text = text.replace(form, HIDDEN)
+    """A text without these secrets, as they are and as they look in JSON, in Python and in a URL."""
+    for form in sorted({form for one in secret for form in _forms(one)}, key=len, reverse=True):
+        text = text.replace(form, HIDDEN)
     return text
+
+
+def _forms(secret: str) -> Iterator[str]:
+    json = msgspec.json.encode(secret).decode()[1:-1]
+    yield from (secret, json, repr(secret)[1:-1])
+    yield "".join(c if c.isascii() else _escaped(c) for c in json)
+    in_url = "".join(_UNRESERVED.get(byte, f"%{byte:02X}") for byte in secret.encode("utf-8", "replace"))
+    yield from (in_url, in_url.replace("%20", "+"))
+
+
+def _escaped(character: str) -> str:
+    """As JSON writes it that is all ASCII (RFC 8259, section 7)."""
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+_UNRESERVED = {ord(c): c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"}
+"""What a URL shows as it is (RFC 3986, section 2.3)."""

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from makegood.core.machine import due
 from makegood.core.plan import Millis, Plan, pinned_plan
 from makegood.core.record import TaskState, decode_head
 from makegood.errors import PlanError
@@ -67,11 +68,11 @@ class _Looking:
             self.work.illegible[stored.task_id] = str(plan)
             return
         try:
-            due = _due(stored, plan, self._now)
+            found = _due(stored, plan, self._now)
         except Exception as error:  # a damaged record may decode and still hold together nowhere
             self.work.illegible[stored.task_id] = f"{type(error).__name__}: {error}"
         else:
-            self.work.due += due
+            self.work.due += found
 
     async def _plan(self, version: str) -> Plan | PlanError:
         if version not in self._plans:
@@ -86,8 +87,9 @@ class _Looking:
 def _due(stored: Stored, plan: Plan, now: Millis) -> list[Due]:
     head = decode_head(stored.head)
     waiting = task_waiting(plan, head, now)
-    if waiting is None or stored.due is None or stored.due > now:
+    since = due(plan, head)  # a client enters and moves tasks as due at once, for others to look at
+    if waiting is None or since is None or since > now:
         return []
     step = None if waiting.step is None else plan.steps[waiting.step]
     action = "" if step is None else f"{step.agent}/{step.action}"
-    return [Due(task_id=stored.task_id, waits_for=waiting.on, action=action, since=stored.due)]
+    return [Due(task_id=stored.task_id, waits_for=waiting.on, action=action, since=since)]

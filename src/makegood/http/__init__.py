@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["AsyncClient", "Session"]
 
 HOMES = {
-    "AsyncClient": ("makegood.http.of_httpx", "pip install 'makegood[http]'"),
+    "AsyncClient": ("makegood.http.of_httpx", "pip install 'makegood[http]' (from a clone: '.[http]')"),
     "Session": ("makegood.http.of_requests", "pip install requests"),
 }
 """Where a client stands, and how to get the library that it needs."""

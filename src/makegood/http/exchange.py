@@ -18,6 +18,7 @@ has come back by then, and does not pass for one that cannot be stopped."""
 BODY_SHOWN = 500
 """Characters of a body that an error shows."""
 
+TOO_LATE = "too late to send"
 SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 """Methods of requests that have no effect."""
 
@@ -46,7 +47,7 @@ def add_key(headers: MutableMapping[str, str], current: Call | None, method: str
 def check_time(current: Call | None) -> None:
     """Right before anything is sent. Raises Transient when the call's time is over."""
     if current is not None and current.time_left <= 0:
-        raise Transient("too late to send")
+        raise Transient(TOO_LATE)
 
 
 def time_for(current: Call) -> float:
@@ -62,9 +63,13 @@ def within(current: Call | None, seconds: float | None) -> float | None:
     return time_for(current) if seconds is None else min(seconds, time_for(current))
 
 
-def complaint(method: str, url: str, status: int, body: str) -> str:
-    """What an answer says that is no success; a query, which may hold secrets, is left out."""
-    said = f": {body[:BODY_SHOWN]}" if body else ""
+def complaint(current: Call | None, method: str, url: str, status: int, body: str) -> str:
+    """What an answer says that is no success; a query, which may hold secrets, is left out.
+
+    The call's own secrets are hidden before the body is cut, since nobody would know the beginning of one.
+    """
+    shown = (body if current is None else current.hides(body))[:BODY_SHOWN]
+    said = f": {shown}" if shown else ""
     return f"{method} {url.partition('?')[0]} answered {status}{said}"
 
 

@@ -1,6 +1,7 @@
 """httpx's AsyncClient, kept to the call it serves."""
 
 import asyncio
+from copy import copy
 from typing import Any
 
 import httpx
@@ -54,26 +55,31 @@ class AsyncClient(httpx.AsyncClient):
         """Every request of this client goes through here, whichever method made it."""
         current = current_call()
         check_time(current)
-        self._prepare(request, current)
+        request = self._prepared(request, current)
         if request.method not in SAFE:
             how["follow_redirects"] = False
         try:
             async with asyncio.timeout(None if current is None else current.time_left):
-                return await self._exchange(request, how)
+                return await self._exchange(request, current, how)
         except TimeoutError:
             raise TimeoutError("no answer before its call was over") from None
 
-    async def _exchange(self, request: httpx.Request, how: dict[str, Any]) -> httpx.Response:
+    async def _exchange(
+        self, request: httpx.Request, current: Call | None, how: dict[str, Any]
+    ) -> httpx.Response:
         response = await super().send(request, **how)
         if self._raises and not response.is_success:
             await response.aread()
             await response.aclose()
-            said = complaint(request.method, str(request.url), response.status_code, response.text)
+            said = complaint(current, request.method, str(request.url), response.status_code, response.text)
             raise httpx.HTTPStatusError(said, request=request, response=response)
         return response
 
-    def _prepare(self, request: httpx.Request, current: Call | None) -> None:
-        add_key(request.headers, current, request.method, self._key_header)
+    def _prepared(self, request: httpx.Request, current: Call | None) -> httpx.Request:
+        """A copy for this call; the caller's may be sent again, in another one."""
+        own = copy(request)  # without the two that httpx leaves out
+        own.stream, own.headers = request.stream, request.headers.copy()
+        add_key(own.headers, current, request.method, self._key_header)
         waits = request.extensions.get("timeout", {})
         bounded = {name: within(current, wait) for name, wait in waits.items()}
         trace = request.extensions.get("trace")
@@ -84,4 +90,5 @@ class AsyncClient(httpx.AsyncClient):
             if trace is not None:
                 await trace(event, told)
 
-        request.extensions = {**request.extensions, "timeout": bounded, "trace": check}
+        own.extensions = {**request.extensions, "timeout": bounded, "trace": check}
+        return own

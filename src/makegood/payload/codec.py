@@ -47,7 +47,7 @@ class Codec:
         try:
             raw = self._encode(value)
         except Exception as error:  # the user's own types take part in all of this, with errors of their own
-            raise unencodable(value, where, error, tactful=traits.holds_secrets) from None
+            raise unencodable(value, where, error, tactful=traits.marks.any) from None
         if len(raw) > limit:
             raise too_large(where, len(raw), limit)
         if raw.count(b"[") + raw.count(b"{") > NESTING_MAX and nesting(raw) > NESTING_MAX:
@@ -76,7 +76,7 @@ class Codec:
             value = msgspec.convert(builtins, self.hint, str_keys=True, dec_hook=foreign.read)
             self._finish(value)
         except Exception as error:
-            raise unreadable(where, error, tactful=self._traits.holds_secrets) from None
+            raise unreadable(where, error, self._traits.marks) from None
         return value
 
     def _encode(self, value: Any) -> bytes:
@@ -93,7 +93,7 @@ class Codec:
             value = self._decode(raw)
             self._finish(value)
         except Exception as error:
-            raise unreadable(where, error, tactful=self._traits.holds_secrets) from None
+            raise unreadable(where, error, self._traits.marks) from None
         return value
 
     def _finish(self, value: Any) -> None:
@@ -114,9 +114,9 @@ class Codec:
             # Equality is the fast road; types without an equality of all their fields take the walk.
             if not traits.partly_equal and back == value:
                 return
-            lost = first_difference(value, back, where, exact=traits.holds_any, tactful=traits.holds_secrets)
+            lost = first_difference(value, back, where, exact=traits.holds_any, tactful=traits.marks.any)
         except Exception as error:
-            raise unreadable(where, error, tactful=traits.holds_secrets) from None
+            raise unreadable(where, error, traits.marks) from None
         if lost:
             raise PayloadError(lost)
 

@@ -8,6 +8,9 @@ import msgspec
 from makegood.errors import PayloadError
 from makegood.payload.foreign import fields_at_fault, is_model, written
 from makegood.payload.parts import at, field_names, parts
+from makegood.payload.secrets import Marks
+
+NO_MARKS = Marks()
 
 
 def unsupported(what: str) -> str:
@@ -71,12 +74,15 @@ def unencodable(value: Any, where: str, error: Exception, *, tactful: bool) -> P
     return PayloadError(f"{where}: {unsupported(f'an object of type {type(value).__qualname__}')}")
 
 
-def unreadable(where: str, error: Exception, *, tactful: bool = False) -> PayloadError:
-    """The error for JSON that does not fit its hint, the path in it put first, under the name people know."""
+def unreadable(where: str, error: Exception, marks: Marks = NO_MARKS) -> PayloadError:
+    """The error for JSON that does not fit its hint, the path in it put first, under the name people know.
+
+    The reason is left out where it could tell what is marked as secret.
+    """
     if isinstance(error, RecursionError):
         return PayloadError(f"{where} is nested too deeply; pass a flatter value")
     if not isinstance(error, msgspec.MsgspecError | UnicodeError | ValueError):
-        why = type(error).__name__ if tactful else _said(error)
+        why = type(error).__name__ if marks.any else _said(error)
         return PayloadError(f"{where} cannot be read as its type: {why}")
     # Messages end with "- at `$.legs[3].price`", or "- at `key` in `$.legs`"; the innermost path is first.
     text, *tails = str(error).split(" - at `")
@@ -85,7 +91,7 @@ def unreadable(where: str, error: Exception, *, tactful: bool = False) -> Payloa
         if tail.startswith("key` in `"):
             text, tail = f"{text} as a key", tail.removeprefix("key` in `")
         path += tail.removesuffix("`").removeprefix("$")
-    if tactful and not text.startswith(_ABOUT_TYPES):
+    if marks.hides(path) and not text.startswith(_ABOUT_TYPES):
         text = "what it holds does not fit its type"
     why = "; NaN and infinity have no JSON" if "`float`, got `null`" in text else ""
     return PayloadError(f"{where}{path}: {text}{why}")

@@ -4,7 +4,7 @@ A BaseModel is written and read by itself, in the form of its own JSON. A pydant
 any dataclass, and what is read is validated by it afterwards.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -42,7 +42,7 @@ def read(cls: Any, json: Any) -> Any:
     try:
         return cls.model_validate_json(msgspec.json.encode(json))
     except ValueError as error:
-        raise ValueError("".join(_told(error))) from None
+        raise ValueError("".join(_told(error, cls, json))) from None
 
 
 def field_as_written(model: Any, name: str, value: Any) -> Any:
@@ -102,14 +102,28 @@ def _name_of(name: str, info: Any) -> str:
     return info.validation_alias if isinstance(info.validation_alias, str) else name
 
 
-def _told(error: Any) -> Iterator[str]:
-    """The first complaint, without the value it is about, and its path."""
+def _told(error: Any, cls: Any = None, json: Any = None) -> Iterator[str]:
+    """The first complaint, without the value it is about, and its path; of a model, what it does not know."""
     if not hasattr(error, "errors"):
         yield str(error)
         return
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    yield f"{first['msg']} - at `${path}`"
+    unknown = _unknown(cls, json, first["loc"]) if first["type"] == "missing" else ()
+    hint = f"; {', '.join(unknown)} given, which it does not have" if unknown else ""
+    yield f"{first['msg']}{hint} - at `${path}`"
+
+
+def _unknown(cls: Any, json: Any, loc: Sequence[str | int]) -> list[str]:
+    """The fields given beside a missing one that its model does not have, as far as the model is plain."""
+    if not is_model(cls) or not isinstance(json, dict) or cls.model_config.get("extra") == "allow":
+        return []
+    names = {known: info for name, info in cls.model_fields.items() for known in (name, _name_of(name, info))}
+    if len(loc) > 1:
+        inner = names.get(str(loc[0]))
+        return _unknown(inner and inner.annotation, json.get(loc[0]), loc[1:])
+    told = all(isinstance(info.validation_alias, str | None) for info in names.values())
+    return [name for name in json if name not in names] if told else []
 
 
 def _ordered(value: Any, json: Any) -> Any:

@@ -12,7 +12,7 @@ from makegood.payload.defaults import leaves_defaults_out
 from makegood.payload.faults import ambiguous, unsupported
 from makegood.payload.foreign import is_model, is_validated_dataclass, read
 from makegood.payload.forms import Form, form_of
-from makegood.payload.secrets import fields_mark_any, marks_any
+from makegood.payload.secrets import Marks, marks_of
 
 
 class Traits(msgspec.Struct):
@@ -23,16 +23,16 @@ class Traits(msgspec.Struct):
     holds_sets: bool = False
     holds_moments: bool = False
     holds_validated: bool = False
-    holds_secrets: bool = False
     holds_defaults: bool = False
     several_forms: bool = False
     partly_equal: bool = False
     form: Form | None = None
+    marks: Marks = Marks()
 
 
 def traits_of(hint: Any) -> Traits:
     """Look through a type and all types inside it; raises PayloadError if JSON cannot hold one of them."""
-    traits = Traits(holds_secrets=marks_any(hint))
+    traits = Traits(marks=marks_of(hint))
     try:
         msgspec.json.Decoder(hint, dec_hook=read)
         kind = types.type_info(hint)
@@ -57,7 +57,6 @@ def _note(traits: Traits, kind: types.Type) -> None:
     traits.holds_moments |= model or isinstance(kind, types.DateTimeType)
     traits.holds_validated |= is_validated_dataclass(cls)
     traits.holds_defaults |= leaves_defaults_out(cls)
-    traits.holds_secrets |= cls is not None and fields_mark_any(cls)
     traits.several_forms |= model or isinstance(kind, types.FloatType | types.DecimalType)
     traits.partly_equal |= _compares_partly(cls)
 

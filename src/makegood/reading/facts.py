@@ -1,6 +1,6 @@
 """A task's history as typed facts: all of them, as JSON values, for programs to read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, Final
 
@@ -16,6 +16,8 @@ from makegood.core.events import (
     HandedBack,
     Inspected,
     LeaseRenewed,
+    Moved,
+    Offered,
     PauseAsked,
     Probed,
     Reply,
@@ -26,6 +28,7 @@ from makegood.core.events import (
     RetryAsked,
     Row,
     SkipAsked,
+    TaskMoved,
     TaskSubmitted,
 )
 from makegood.core.plan import Plan
@@ -49,15 +52,41 @@ def facts_of(plan: Plan, rows: Iterable[tuple[int, Row]]) -> list[dict[str, Any]
     """Every fact with its moment and who stated it; lengths of time in milliseconds."""
     found: list[dict[str, Any]] = []
     for version, row in rows:
-        author = ""
-        for fact in row.facts:
-            author = author_of(plan, fact) or author
+        for fact, author in zip(row.facts, authors_of(plan, row.facts), strict=True):
             found.append(
                 {"version": version, "at": moment(row.at), "who": author, "process": row.process}
                 | {"fact": type(fact).__name__}
                 | _fields(plan, fact)
             )
     return found
+
+
+def authors_of(plan: Plan, facts: Iterable[AnyFact]) -> Iterator[str]:
+    """Who stated each fact of a row; what only follows from one before is of that one's author."""
+    author, said = "", None
+    for fact in facts:
+        own = author_of(plan, fact)
+        author, said = (own, fact) if own else (author, said)
+        yield "scheduler" if by_scheduler(fact, said) else author
+
+
+def by_scheduler(fact: AnyFact, said: AnyFact | None) -> bool:
+    """It starts what comes next and ends the task, whichever fact (`said`) made that possible."""
+    match fact:
+        case TaskMoved(state=state):
+            return state in (TaskState.COMPLETED, TaskState.COMPENSATED)
+        case Offered():
+            return True
+        case Moved():
+            return starts(fact, said)
+        case _:
+            return False
+
+
+def starts(move: Moved, said: AnyFact | None) -> bool:
+    """Whether a step is planned because another made way for it, and not by a remedy or an order."""
+    same = getattr(said, "step", None) == move.step or isinstance(said, Inspected)
+    return move.phase in (Phase.PLANNED, Phase.UNDO_PLANNED) and not same
 
 
 def author_of(plan: Plan, fact: AnyFact) -> str:

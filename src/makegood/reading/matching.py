@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
 import msgspec
 
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import ENDED, Head, TaskState
 from makegood.errors import MakegoodError
+from makegood.reading.lengths import in_seconds
 from makegood.reading.standing import blocking
 from makegood.reading.words import is_text, state_name
 
@@ -31,7 +33,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     case; `older_than`, `younger_than` since it was submitted; `stuck_for`: not ended, and none of its open
     steps has moved for so long.
 
-    Raises MakegoodError for a state that is none, and for what is no text.
+    Raises MakegoodError for a state or a length of time that is none, and for what is no text.
     """
 
     states: tuple[str, ...] = ()
@@ -40,11 +42,16 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
     tags: Mapping[str, str] = {}
     error: str = ""
-    older_than: float | None = None
-    younger_than: float | None = None
-    stuck_for: float | None = None
+    older_than: float | timedelta | None = None
+    younger_than: float | timedelta | None = None
+    stuck_for: float | timedelta | None = None
 
     def __post_init__(self) -> None:
+        _check_forms(self.states, self.tags)
+        for name in ("older_than", "younger_than", "stuck_for"):
+            length = getattr(self, name)
+            if length is not None:
+                in_seconds(name, length)
         for state in self.states:
             state_number(state)
         for text in (self.plan, self.step, self.agent, self.error, *self.tags, *self.tags.values()):
@@ -65,9 +72,9 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a task of the states and the plan asked for is meant."""
         age = (now - head.created_at) / 1000
         return (
-            (self.older_than is None or age > self.older_than)
-            and (self.younger_than is None or age < self.younger_than)
-            and (self.stuck_for is None or _stood_for(head, now) > self.stuck_for)
+            (self.older_than is None or age > in_seconds("older_than", self.older_than))
+            and (self.younger_than is None or age < in_seconds("younger_than", self.younger_than))
+            and (self.stuck_for is None or _stood_for(head, now) > in_seconds("stuck_for", self.stuck_for))
             and self.tags.items() <= head.tags.items()
             and self._said(head)
             and self._at_step(plan, head)
@@ -85,6 +92,14 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
         return any(
             (self.step is None or step.name == self.step) and (self.agent is None or step.agent == self.agent)
             for step in steps
+        )
+
+
+def _check_forms(states: object, tags: object) -> None:
+    if isinstance(states, str) or not isinstance(tags, Mapping):
+        raise MakegoodError(
+            f"states={states!r}, tags={tags!r}: give a tuple of states, and pairs of text, as in "
+            "Where(states=('Failed',), tags={'customer': '17'})"
         )
 
 

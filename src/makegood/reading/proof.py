@@ -44,7 +44,7 @@ class Differs(Exception):
 
 def digest_at(written: Written, version: int) -> bytes | None:
     """The running digest after the row of this version; None where there is no gapless history up to it."""
-    digest, expected = begin(written.plan_version), 1
+    digest, expected = begin(written.task_id, written.plan_version), 1
     for number, _, body in written.rows:
         if number != expected or number > version:
             break

@@ -34,6 +34,7 @@ from makegood.core.record import (
 from makegood.errors import ActRefused
 from makegood.reading.past import StepPast
 
+ASKED_AGAIN = (Phase.PROBE_PLANNED, Phase.CHECK_PLANNED)
 NOBODY = "?"
 """The name under which it is only tried whether an act would be taken."""
 
@@ -117,13 +118,14 @@ def _same_by_key(step: StepPast, late: Reported, result: msgspec.Raw | None) -> 
 
 class OpenAct(msgspec.Struct, frozen=True):
     """An act the core would take now; `result`: it must bring the step's result, as a later step uses it;
-    `corrects`: in the place of the one on record."""
+    `corrects`: in the place of the one on record; `asks`: it has the step's probe asked again."""
 
     verb: str
     step: str = ""
     verdict: str = ""
     result: bool = False
     corrects: bool = False
+    asks: bool = False
 
 
 def open_acts(
@@ -141,11 +143,13 @@ def open_acts(
     for act, event in tries:
         if (act.step, act.verdict) in known:
             continue
-        if _taken(plan, task_id, head, now, event):
-            found.append(act)
+        draft = Draft(plan, task_id, head, now)
+        if _taken(draft, event):
+            asks = isinstance(event, RetryAsked) and draft.phase(event.step) in ASKED_AGAIN
+            found.append(msgspec.structs.replace(act, asks=asks))
         elif isinstance(event, SkipAsked | ResolveAsked):
             with_result = msgspec.structs.replace(event, given=(NULL,))
-            if _taken(plan, task_id, head, now, with_result):
+            if _taken(Draft(plan, task_id, head, now), with_result):
                 found.append(msgspec.structs.replace(act, result=True))
     return found
 
@@ -157,7 +161,7 @@ def _corrections(
     for step in plan.steps:
         act = ResolveAsked(step.index, Verdict.DONE, NOBODY, given=(NULL,))
         read_by = {step.index, *plan.readers_of.get(step.name, ())}
-        if not read_by.isdisjoint(unread) and _taken(plan, task_id, head, now, act):
+        if not read_by.isdisjoint(unread) and _taken(Draft(plan, task_id, head, now), act):
             yield OpenAct("resolve", step.name, Verdict.DONE.value, result=True, corrects=True)
 
 
@@ -169,9 +173,9 @@ def _acts_on(plan: Plan, step: int) -> Iterator[tuple[OpenAct, Act]]:
     yield OpenAct("skip", name), SkipAsked(step, NOBODY)
 
 
-def _taken(plan: Plan, task_id: str, head: Head, now: Millis, act: Act) -> bool:
+def _taken(draft: Draft, act: Act) -> bool:
     try:
-        return fold(Draft(plan, task_id, head, now), act)
+        return fold(draft, act)
     except ActRefused:
         return False
 

@@ -37,8 +37,8 @@ from makegood.core.events import (
     TurnPending,
 )
 from makegood.core.plan import Millis, Plan
-from makegood.core.record import ASKS_A_PERSON, PLANNED, WAITING_OUT, Kind, Phase, TaskState
-from makegood.reading.facts import author_of
+from makegood.core.record import ASKS_A_PERSON, PLANNED, WAITING_OUT, Kind, Phase
+from makegood.reading.facts import author_of, by_scheduler, starts
 from makegood.reading.payloads import text_of
 from makegood.reading.phrases import AGAIN, ANSWERS, MOVED, REPLIES
 from makegood.reading.prolonged import Waits
@@ -101,7 +101,7 @@ class Teller:
         for n, fact in enumerate(row.facts):
             own = author_of(self._plan, fact)
             author, said = (own, fact) if own else (author, said)
-            who = _teller_of(fact, said) or author
+            who = "scheduler" if by_scheduler(fact, said) else author
             what = "" if self._goes_without_saying(row, n, said) else one_line(self._words(row, fact))
             self._remember(fact, told=bool(what))
             if what and (who, what) != self._last:
@@ -258,23 +258,8 @@ def _given(plan: Plan, fact: SkipAsked | ResolveAsked) -> str:
     return f", with the result {text_of(plan, plan.steps[fact.step].name, fact.result)}"
 
 
-def _teller_of(fact: AnyFact, said: AnyFact | None) -> str:
-    """The scheduler starts what comes next and ends the task, whichever fact made it possible."""
-    if isinstance(fact, TaskMoved) and fact.state in (TaskState.COMPLETED, TaskState.COMPENSATED):
-        return "scheduler"
-    if isinstance(fact, Offered) or (isinstance(fact, Moved) and _starts(fact, said)):
-        return "scheduler"
-    return ""
-
-
-def _starts(move: Moved, said: AnyFact | None) -> bool:
-    """Whether a step is planned because another made way for it, and not by a remedy or an order."""
-    same = getattr(said, "step", None) == move.step or isinstance(said, Inspected)
-    return move.phase in (Phase.PLANNED, Phase.UNDO_PLANNED) and not same
-
-
 def _is_next(row: Row, move: Moved, said: AnyFact | None) -> bool:
-    return _starts(move, said) and move.until <= row.at
+    return starts(move, said) and move.until <= row.at
 
 
 def _echoes(said: AnyFact | None, move: Moved) -> bool:

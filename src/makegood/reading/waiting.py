@@ -67,14 +67,31 @@ def waiting_document(plan: Plan, waiting: Waiting) -> dict[str, str]:
 
 def waited_for(document: Mapping[str, str]) -> str:
     """An exported waiting in short: `a call under way (reserve_car)`."""
-    step = document.get("step", "")
-    return WAITED_FOR[document["for"]] + (f" ({step})" if step else "")
+    until = document.get("until", "")
+    at = f" at {until}" if _is_start(document["for"], until) else ""
+    return _in_words(document["for"], until, document.get("step", "")) + at
 
 
 def waiting_sentence(document: Mapping[str, str]) -> str:
     """An exported waiting in full: what is waited for, since when, until when, what happens next."""
     times = [f"{name} {document[name]}" for name in ("since", "until") if name in document]
-    return f"{', '.join([waited_for(document), *times])}: {document['next']}"
+    what = _in_words(document["for"], document.get("until", ""), document.get("step", ""))
+    return f"{', '.join([what, *times])}: {document['next']}"
+
+
+def awaited(plan: Plan, waiting: Waiting) -> str:
+    """What is waited for, and the step that waits."""
+    return _in_words(waiting.on, waiting.until, "" if waiting.step is None else plan.steps[waiting.step].name)
+
+
+def _in_words(on: str, until: object, step: str) -> str:
+    what = "its start" if _is_start(on, until) else WAITED_FOR[on]
+    return what + (f" ({step})" if step else "")
+
+
+def _is_start(on: str, until: object) -> bool:
+    """Whether it is the moment that is waited for, and not the scheduler itself."""
+    return on == "scheduler" and bool(until)
 
 
 def task_waiting(plan: Plan, head: Head, now: Millis) -> Waiting | None:

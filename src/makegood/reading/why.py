@@ -12,6 +12,7 @@ from makegood.core.record import (
     KIND_OF,
     PLANNED,
     UNDO_OPEN,
+    Direction,
     Head,
     Kind,
     News,
@@ -25,8 +26,8 @@ from makegood.reading.payloads import text_of
 from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts, second_effects
 from makegood.reading.step_view import shown
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
-from makegood.reading.waiting import Waiting, overrun, task_waiting, waiting_of
-from makegood.reading.words import VERDICTS, WAITED_FOR, call_of, news_of, one_line, state_name
+from makegood.reading.waiting import Waiting, awaited, overrun, task_waiting, waiting_of
+from makegood.reading.words import VERDICTS, call_of, news_of, one_line, state_name
 
 MEANING = VERDICTS | {
     "kept": "its effect may stand; it counts as settled",
@@ -87,8 +88,7 @@ def why(
 
 
 def _waits(plan: Plan, waiting: Waiting) -> Iterator[str]:
-    step = "" if waiting.step is None else f" ({plan.steps[waiting.step].name})"
-    yield f"  waits for  {WAITED_FOR[waiting.on]}{step}"
+    yield f"  waits for  {awaited(plan, waiting)}"
     if waiting.since:
         yield f"  since      {moment(waiting.since)}"
     if waiting.until:
@@ -173,8 +173,10 @@ def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> It
 
 def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unread: Collection[int] = ()) -> Iterator[str]:
     open_to_you = open_acts(plan, task_id, head, now, unread=unread)
-    acts = [(_command(task_id, act), _means(act)) for act in open_to_you]
+    acts = [(_command(task_id, act), _means(plan, head, act)) for act in open_to_you]
     yield from _list('What you can do (with --why "..." the history keeps your reason)', acts)
+    if any(act.result for act in open_to_you):
+        yield "JSON is what the step's action returns; with --app APP it is checked by its type."
 
 
 def _standing(step: StepPast) -> str:
@@ -211,9 +213,14 @@ def _command(task_id: str, act: OpenAct) -> str:
     return " ".join(filter(None, ("makegood", act.verb, task_id, act.step, act.verdict, result)))
 
 
-def _means(act: OpenAct) -> str:
+def _means(plan: Plan, head: Head, act: OpenAct) -> str:
     if act.corrects:
         return "put this result in the place of the recorded one"
+    step = plan.steps[plan.index_of[act.step]] if act.step else None
+    if act.asks and step is not None:
+        return f"ask {step.probe} again now"
+    if act.verdict == "done" and step is not None and head.direction is Direction.UNDO:
+        return "it happened, and " + (f"{step.undo} undoes it" if step.undo else "stays: it has no undo")
     needed = "; its result is used" if act.result else ""
     return MEANING[act.verdict or act.verb] + needed
 
@@ -228,7 +235,7 @@ def _open_steps(
     for step in past.steps:
         waiting = waiting_of(plan, head, step.plan.index, now)
         if waiting is not None and waiting.on != "pause":
-            words = _sentences(task_id, head, step, waiting, alive)
+            words = _sentences(task_id, head, step, waiting, told, alive)
             if waiting != told or words != f"{waiting.next}.":
                 yield f"{step.plan.name}: {words}"
 
@@ -245,7 +252,10 @@ def _unread(step: StepPast) -> str:
     return step.lane.unread if step.phase in PLANNED else ""
 
 
-def _sentences(task_id: str, head: Head, step: StepPast, waiting: Waiting, alive: Alive | None) -> str:
+def _sentences(
+    task_id: str, head: Head, step: StepPast, waiting: Waiting, told: Waiting | None, alive: Alive | None
+) -> str:
+    """What is said of an open step; `told` is what was said of the task."""
     opened = head.open.get(step.plan.index, Open())
     call = call_of(step.plan, KIND_OF.get(step.phase, Kind.DO))
     since, until = moment(waiting.since), moment(waiting.until)
@@ -261,10 +271,12 @@ def _sentences(task_id: str, head: Head, step: StepPast, waiting: Waiting, alive
         case "backoff":
             now = f"or now by `makegood retry {task_id} {step.plan.name}`"
             again = f"{call} is tried again at {until} ({_retry(head, step, opened)}), {now}"
-            return f"{_last_word(opened)}; {again}."
+            return f"{_last_word(step, opened)}; {again}."
+        case "waitOut" if step.phase not in PLANNED and waiting == told and not waiting.until:
+            return f"{_last_word(step, opened)}."
         case "waitOut" if step.phase not in PLANNED:
             before = f"nobody acts before {until}: " if waiting.until else ""
-            return f"{_last_word(opened)}; {before}{waiting.next}."
+            return f"{_last_word(step, opened)}; {before}{waiting.next}."
         case "agent":
             offered = f"{call} is offered since {since}, and no agent has claimed it."
             return f"{offered} {_who_can(step.plan, alive)}".rstrip()
@@ -277,7 +289,7 @@ def _sentences(task_id: str, head: Head, step: StepPast, waiting: Waiting, alive
 def _under_way(step: StepPast, opened: Open, doing: str, since: str, until: str) -> str:
     if overrun(opened):
         return f"{step.plan.agent} has been {doing} since {since}, past its timeout, and cannot be stopped."
-    again = f" (retry {opened.retries} after: {news_of(opened)})" if opened.retries else ""
+    again = f" (retry {opened.retries} after: {_last_word(step, opened)})" if opened.retries else ""
     return (
         f"{step.plan.agent} has been {doing} since {since}{again}; the call has until {until}. "
         "Meanwhile the agent renews a short lease: should it fall silent, "
@@ -285,7 +297,10 @@ def _under_way(step: StepPast, opened: Open, doing: str, since: str, until: str)
     )
 
 
-def _last_word(opened: Open) -> str:
+def _last_word(step: StepPast, opened: Open) -> str:
+    """What was said last of its call; where that was a person's word, no longer what the call itself said."""
+    if opened.news is News.ABSENT and step.settled_as:
+        return f"{VERDICTS[step.settled_as]}, says {step.settled_by}"
     return news_of(opened) or "nobody knows how its call ended"
 
 

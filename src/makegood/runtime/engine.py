@@ -120,12 +120,15 @@ class Engine:
         False: such a call may still have its effect, so it is waited for, and its lease is kept meanwhile.
         """
         over = self.clock.monotonic() + grace
+        patience = LAST_WORDS
         if self._runner is not None:
             await self._runner.drain(grace, leave_running=leave_running)
-            await self.desk.settle(max(LAST_WORDS, over - self.clock.monotonic()))
+            patience = max(LAST_WORDS, over - self.clock.monotonic())
+        await self.desk.settle(patience)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self.desk.close()
         if self._watchdog is not None:
             self._watchdog.stop()
         await self._lifespans.leave()

@@ -1,8 +1,8 @@
 """What this process has itself seen pass: wall clocks jump, so a wait-out needs a monotonic witness.
 
-Nor do they agree: another process may have made a call at a moment that this one's store time had passed before.
-But whatever is stamped before a mark of the store was decided on an answer that the store gave before that
-mark was seen, and no process decides on an answer that is older than FRESH.
+Nor do they agree: another process may have made a call at a moment that this one's store time had passed
+before. But whatever is stamped before a mark of the store was decided on an answer that the store gave before
+that mark was seen, and no process decides on an answer that is older than FRESH.
 """
 
 from bisect import bisect_right
