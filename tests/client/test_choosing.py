@@ -25,7 +25,8 @@ from tests.client.sample import Order, lamps, light, run
             ["error~Line went", "age>90s", "age<1.5h"],
             Where(error="Line went", older_than=90, younger_than=5400),
         ),
-        (["stuck>2d"], Where(stuck_for=172_800)),
+        (["stuck>2d", "paused=yes"], Where(stuck_for=172_800, paused=True)),
+        (["paused=no"], Where(paused=False)),
     ],
 )
 def test_a_filter_as_people_write_it(terms: list[str], meant: Where) -> None:
@@ -40,6 +41,7 @@ def test_a_filter_as_people_write_it(terms: list[str], meant: Where) -> None:
         ("state=Undone", "'Undone' is no state of a task; a task that is undone is Compensated; the states"),
         ("age>soon", "'soon' is no length of time; write 90s"),
         ("age=90s", "nothing to choose tasks by"),
+        ("paused=maybe", "nothing to choose tasks by"),
         ("tag=x", "nothing to choose tasks by"),
         ("plan.x=y", "nothing to choose tasks by"),
         ("colour=red", "nothing to choose tasks by"),
@@ -76,6 +78,9 @@ def test_tasks_are_chosen_by_what_they_are_and_what_was_said(tmp_path: Path) -> 
             assert await found("age>1h") == set()
             assert await found("stuck>0s") == {"stuck", "odd"}
             assert await found("stuck>1h") == set()
+            await makegood.task("odd").pause()
+            assert await found("paused=yes") == {"odd"}
+            assert await found("paused=no", "state=failed") == {"stuck"}
 
     run(work)
 

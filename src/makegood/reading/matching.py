@@ -17,8 +17,8 @@ TERM = re.compile(r"(?P<name>[a-z]+)(?:\.(?P<tag>[^=~<>]+))?(?P<sign>[=~<>])(?P<
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 WAYS = (
-    "state=S, plan=NAME, step=NAME, agent=NAME, tag.NAME=VALUE, error~TEXT, age>TIME, age<TIME, stuck>TIME "
-    "(TIME is 90s, 10m, 2h, 3d)"
+    "state=S, plan=NAME, step=NAME, agent=NAME, tag.NAME=VALUE, error~TEXT, paused=yes, paused=no, age>TIME, "
+    "age<TIME, stuck>TIME (TIME is 90s, 10m, 2h, 3d)"
 )
 
 MEANT = {"parked": "Failed", "done": "Completed", "undone": "Compensated", "cancelled": "Compensated"}
@@ -30,8 +30,8 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 
     `states` any of these; `step` and `agent` of a step that is open or blocks the task; `tags` all of these;
     `error` a part of what was said last of an open step, or of why the task stands as it does, whatever its
-    case; `older_than`, `younger_than` since it was submitted; `stuck_for`: not ended, and none of its open
-    steps has moved for so long.
+    case; `paused` or not; `older_than`, `younger_than` since it was submitted; `stuck_for`: not ended, and
+    none of its open steps has moved for so long.
 
     Raises MakegoodError for a state or a length of time that is none, and for what is no text.
     """
@@ -42,6 +42,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
     tags: Mapping[str, str] = {}
     error: str = ""
+    paused: bool | None = None
     older_than: float | timedelta | None = None
     younger_than: float | timedelta | None = None
     stuck_for: float | timedelta | None = None
@@ -75,6 +76,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
             (self.older_than is None or age > in_seconds("older_than", self.older_than))
             and (self.younger_than is None or age < in_seconds("younger_than", self.younger_than))
             and (self.stuck_for is None or _stood_for(head, now) > in_seconds("stuck_for", self.stuck_for))
+            and self.paused in (None, head.paused)
             and self.tags.items() <= head.tags.items()
             and self._said(head)
             and self._at_step(plan, head)
@@ -146,6 +148,8 @@ def parse(terms: Iterable[str]) -> Where:
                 given[name] = value
             case "error", "~":
                 given["error"] = value
+            case "paused", "=" if value in ("yes", "no"):
+                given["paused"] = value == "yes"
             case "age", ">":
                 given["older_than"] = _seconds(term, value)
             case "age", "<":
