@@ -94,7 +94,7 @@ class StoreFixtures:
 
     @pytest.fixture
     def new_data(self) -> NewData:
-        raise NotImplementedError("override the fixture new_data: it returns a NewData")
+        pytest.fail("override the fixture new_data: it returns a NewData")
 
     @pytest.fixture
     def make_store(self, new_data: NewData) -> MakeStore:
