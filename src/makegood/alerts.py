@@ -6,8 +6,6 @@ address to `makegood up --alert-command`, `--alert-url`. One that raises is trie
 
 import asyncio
 import os
-import shlex
-import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from signal import SIGKILL
@@ -64,6 +62,9 @@ class Command:
     """
 
     def __init__(self, command: str) -> None:
+        import shlex  # both are slow to import, and most use no command
+        import shutil
+
         try:
             self._words = shlex.split(command)
         except ValueError as error:

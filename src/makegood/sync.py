@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec
 from makegood import client
 from makegood.authoring.agent import Agent
 from makegood.client.bulk import RATE, Acted
-from makegood.errors import MakegoodError
+from makegood.errors import MakegoodError, StoreUnavailable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Background:
 
     def __init__(self) -> None:
         self._process = os.getpid()
-        self._stopped = False
+        self._closing = False
         self._turn = threading.Lock()
         self._loop, self._over = asyncio.new_event_loop(), asyncio.Event()
         self._thread = threading.Thread(target=self._work, name="makegood-sync", daemon=True)
@@ -54,9 +54,10 @@ class Background:
         """Whether this process started it."""
         return self._process == os.getpid()
 
-    def run(self, start: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine there and wait for it; whoever stops waiting cancels it. Raises what it raises,
-        MakegoodError where waiting is impossible or when the loop is stopped meanwhile."""
+    def run(self, start: Callable[[], Coroutine[Any, Any, T]], *, last: bool = False) -> T:
+        """Run a coroutine there and wait for it; whoever stops waiting cancels it. None is begun after the
+        `last` one, which closes what the others use. Raises what it raises, MakegoodError where waiting is
+        impossible or when all is closed meanwhile."""
         check_no_loop()
         if not self.is_ours:
             raise MakegoodError(
@@ -64,20 +65,25 @@ class Background:
                 f"fork {os.getpid()}; make and open another one here, or open it only after the fork"
             )
         with self._turn:  # what is begun before the end is cancelled by it, and nothing is begun after it
-            if self._stopped:
+            if self._closing:
                 raise MakegoodError(CLOSED)
+            self._closing = last
             running = asyncio.run_coroutine_threadsafe(start(), self._loop)
         try:
             return running.result()
         except CancelledError:
             raise MakegoodError(CLOSED) from None
+        except StoreUnavailable:
+            if self._closing and not last:
+                raise MakegoodError(CLOSED) from None
+            raise
         finally:
             running.cancel()
 
     def stop(self) -> None:
         """Cancel what still runs there, and end the thread."""
         with self._turn:
-            self._stopped = True
+            self._closing = True
             self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
 
@@ -206,7 +212,7 @@ class Makegood:
             return  # of what a parent opened there is nothing here to close
         (background, twin), self._opened = self._opened, None
         try:
-            background.run(lambda: twin.__aexit__(kind, error, trace))
+            background.run(lambda: twin.__aexit__(kind, error, trace), last=True)
         finally:
             background.stop()
 

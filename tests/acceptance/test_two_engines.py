@@ -55,7 +55,7 @@ def test_a_killed_engine_is_succeeded_in_time(yard: Yard) -> None:
     assert set(states.values()) == {"Completed"}
     assert yard.ledger.wrong(states, steps=2) == []
     took = takeovers(yard, dead, killed_at)
-    assert len(took) > TRIPS / 10, "the dead engine drove next to nothing; this test shows nothing"
+    assert len(took) >= TRIPS / 20, "the dead engine drove next to nothing; this test shows nothing"
     assert max(took) <= TAKEOVER_SECONDS_MAX
 
 

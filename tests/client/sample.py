@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from makegood import Agent, Refused, Unknown, plan, step
 
-lamps = Agent("lamps", timeout=5, settle=0.1)
+lamps = Agent("lamps", timeout=1, settle=0.1)
 
 
 @dataclass
