@@ -11,12 +11,12 @@ from contextlib import suppress
 from signal import SIGKILL
 from threading import Semaphore
 from typing import Any, NamedTuple, Self, TypeAlias
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import msgspec
 
 from makegood.apart import in_thread
-from makegood.errors import MakegoodError
+from makegood.errors import MakegoodError, without_secrets
 
 TOLD = ("taskId", "plan", "planVersion", "state", "paused", "reason", "createdAt", "tags", "direction")
 LISTED = ("blocking", "inEffect", "inDoubt", "acts", "waiting")
@@ -101,7 +101,7 @@ class Command:
 
 
 class WebHook:
-    """Posts the document as JSON to an address. Raises OSError, or MakegoodError for a bad status."""
+    """Posts the document as JSON to an address. Raises OSError, or MakegoodError for what is no success."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None) -> None:
         self._url = url
@@ -123,24 +123,50 @@ class WebHook:
 
     def _send(self, body: bytes) -> None:
         from urllib.error import HTTPError  # half of what makegood costs to import, for the few who need it
-        from urllib.request import Request, urlopen
+        from urllib.request import Request
 
-        request = Request(self._url, body, self._headers)  # noqa: S310 - http only, see above
+        request = Request(self._url, body, self._headers)  # noqa: S310 - http only, see below
         try:
-            urlopen(request, timeout=ANSWER_TIMEOUT).close()  # noqa: S310
+            _opener().open(request, timeout=ANSWER_TIMEOUT).close()
         except HTTPError as error:
             error.close()
-            raise MakegoodError(f"it answered {error.code} {error.reason}") from None
+            place = _place(self._url, error.headers.get("Location"))
+            raise MakegoodError(f"it answered {error.code} {error.reason}{place}") from None
+
+
+def _opener() -> Any:
+    """urllib's, but for its way with redirects: it follows them by a GET, which carries no document."""
+    from urllib import request as of
+
+    opener = of.OpenerDirector()
+    for handler in (of.ProxyHandler, of.HTTPHandler, of.HTTPSHandler, of.HTTPErrorProcessor):
+        opener.add_handler(handler())
+    opener.add_handler(of.HTTPDefaultErrorHandler())
+    return opener
+
+
+def _place(url: str, location: str | None) -> str:
+    """Where a redirect leads, in words; empty for what is none."""
+    if location is None:
+        return ""
+    with suppress(ValueError):  # of a location that is none
+        location = urljoin(url, location)
+    return f", which leads to {without_secrets(location)}; give the address that takes the POST itself"
 
 
 def _host_of(url: str) -> str:
     """Raises MakegoodError for what nothing can be sent to."""
     with suppress(ValueError):  # of a port or a host that is none
         parts = urlsplit(url)
+        if "@" in parts.netloc:
+            raise MakegoodError(
+                f"alert address {without_secrets(url)!r} is given with a user or a password, which are not "
+                "sent; leave them out, and give WebHook a header: headers={'Authorization': ...}"
+            )
         is_plain = url.isascii() and url.isprintable() and " " not in url
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and is_plain:
             return parts.hostname
     raise MakegoodError(
-        f"alert address {url!r} is no http:// or https:// address; give one, "
+        f"alert address {without_secrets(url)!r} is no http:// or https:// address; give one, "
         "https://pager.example.org/parked say"
     )

@@ -227,6 +227,9 @@ class Desk:
             return self._begin_new(task_id, posts, now)
         at_hand = self.shelf.get(task_id)
         if isinstance(at_hand, MakegoodError):
+            if not fresh:  # it was at hand, and is out of date since: what is posted is not
+                self._decide_again(task_id, posts)
+                return None
             for post in posts:
                 post.fail(at_hand)
             return None

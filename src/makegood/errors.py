@@ -21,6 +21,10 @@ MakegoodError
     └── CannotTell     (probe) the service cannot say whether the effect exists
 """
 
+import re
+from contextlib import suppress
+from urllib.parse import urlsplit
+
 
 class MakegoodError(Exception):
     """The root of the tree."""
@@ -140,3 +144,15 @@ def in_words(error: BaseException, *, at_most: int | None = TEXT_MAX) -> str:
     except BaseException:  # not even SystemExit is meant for us
         return name
     return f"{name}: {said}" if said else name
+
+
+def without_secrets(url: str) -> str:
+    """An address, or a path, as people may read it: without user, password, query and fragment.
+
+    Nothing of what is no address and holds an `@`: nobody knows where a password in it begins and ends.
+    """
+    with suppress(ValueError):  # of a host or a port that is none
+        parts = urlsplit(url)
+        if url.startswith("/") or (parts.hostname and parts.port != 0):
+            return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return "***" if "@" in url else re.split("[?#]", url)[0]

@@ -4,7 +4,7 @@
         print(mg.submit(book_trip, Trip(...)).result())
 
 Everything runs on one background thread with a loop of its own; what is documented at `makegood.Makegood` and
-`makegood.Task` holds here, without `await`. A thread does not survive a fork: open it in each process.
+`makegood.Task` holds here, without `await`. No thread survives a fork: open it after that, in each process.
 """
 
 import asyncio
@@ -62,7 +62,8 @@ class Background:
         if not self.is_ours:
             raise MakegoodError(
                 f"this Makegood was opened in process {self._process}, and its thread does not live in the "
-                f"fork {os.getpid()}; make and open another one here, or open it only after the fork"
+                f"fork {os.getpid()}; open it only after the fork, in the parent too, or start a fresh "
+                'process: multiprocessing.get_context("spawn"), say'
             )
         with self._turn:  # what is begun before the end is cancelled by it, and nothing is begun after it
             if self._closing:
@@ -183,10 +184,15 @@ class Makegood:
         self._make = functools.partial(client.Makegood, *args, **named)
         self._make()  # what cannot be is said here, not when it is opened
         self._opened: tuple[Background, client.Makegood] | None = None
+        self._opening = threading.Lock()
 
     def open(self) -> Self:
         """Open the store and, with agents, drive its tasks from now on. Raises StoreError, MakegoodError."""
         check_no_loop()
+        with self._opening:
+            return self._open()
+
+    def _open(self) -> Self:
         if self._opened is not None:
             raise MakegoodError("this Makegood is open already; close it first, or make another one")
         background, twin = Background(), self._make()

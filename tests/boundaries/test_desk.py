@@ -177,6 +177,23 @@ def test_a_submission_that_is_given_up_takes_no_report_with_it() -> None:
     in_virtual_time(main)
 
 
+def test_a_report_is_kept_though_its_task_is_found_out_of_date_while_the_desk_reads() -> None:
+    """The rounds find a newer head in the store while another task of the same batch is read."""
+
+    async def main(ours: Office, rival: Office) -> None:
+        await claimed(ours, rival)
+        [found] = await rival.store.load(["t"])
+        ours.desk.look("elsewhere")  # which must be read
+        ours.desk.post("t", Reported(0, 1, Kind.DO, Reply.DONE))
+        await asyncio.sleep(0.001)
+        assert ours.desk._flushing
+        ours.desk.look("t", found)
+        await ours.desk.settle(5)
+        assert Reported in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
 async def claimed(ours: Office, rival: Office) -> None:
     """Task "t" with its first call claimed; our desk knows an older version."""
     assert await ours.submit("t")

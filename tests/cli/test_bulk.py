@@ -1,15 +1,19 @@
 """Many tasks by the command line: chosen, counted, acted on; later starts; alerts."""
 
 import json
+import os
+import pty
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import APP, Shell
+from tests.cli.terminal import APP, COMMAND, Shell
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,46 @@ def test_each_is_acted_on_and_told_of(shell: Shell) -> None:
     assert "resume: 0 of 3 tasks, 3 refused" in refused.err
     assert "t-0" in refused.out
     assert "it has ended" in refused.out
+
+
+def test_without_stderr_or_stdin_it_does_all_or_says_how(shell: Shell) -> None:
+    def run(command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            f"{shlex.join(COMMAND)} {command}",
+            shell=True,
+            cwd=shell.folder,
+            env=shell.environment(),
+            capture_output=True,
+            text=True,
+        )
+
+    done = run("retry --where tag.customer=1 --count 3 2>&-")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 3)
+    asked = run("retry --where tag.customer=1 <&-")
+    assert (asked.returncode, "nothing was done. Say --count 3" in asked.stderr) == (1, True)
+
+
+def test_ctrl_c_where_the_count_is_asked_for_ends_it_at_once(shell: Shell) -> None:
+    mine, its = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "cancel", "--where", "tag.customer=1"],
+        cwd=shell.folder,
+        env=shell.environment(),
+        stdin=its,
+        stdout=its,
+        stderr=its,
+    ) as process:
+        os.close(its)
+        shown = b""
+        while b"type 3 to cancel them" not in shown:
+            shown += os.read(mine, 1024)
+        process.send_signal(signal.SIGINT)
+        try:
+            assert process.wait(10) == 130
+        finally:
+            process.kill()
+            os.close(mine)
+    assert len(json.loads(shell.ok("list", "--json", "--where", "tag.customer=1", "--state", "running"))) == 3
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,10 @@ def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> N
     assert (said.code, said.out) == (20, "trip-3\n")
     assert "`makegood why trip-3` says what a person can do" in said.err
     why = up.ok("why", "trip-3")
-    assert "  makegood resolve trip-3 reserve_car done --result JSON  it happened; its result is used" in why
+    assert (
+        "  makegood resolve trip-3 reserve_car done --result JSON --app APP  it happened; its result is used"
+        in why
+    )
 
     up.ok("pause", "trip-3", "--by", "bob")
     assert "  a person (reserve_car), then somebody to resume it\n" in up.ok("list", "--state", "Failed")
@@ -74,10 +77,11 @@ def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> N
     refused = up.run("resolve", "trip-3", "reserve_car", "done")
     assert refused.code == 1
     assert "give it (CLI: --result JSON)" in refused.err
-    resolved = up.ok(
+    resolved = up.run(
         "resolve", "trip-3", "reserve_car", "done", "--result", '"C-9"', "--by", "bob", "--why", "seen"
     )
-    assert resolved == "trip-3: resolved reserve_car as done\n"
+    assert (resolved.code, resolved.out) == (0, "trip-3: resolved reserve_car as done\n")
+    assert "not checked by its type; with an APP that has car-agent/reserve_car, `makegood" in resolved.err
     watched = up.run("watch", "trip-3")
     assert watched.code == 0
     words = 'bob +resolves reserve_car as done: it happened, with the result "C-9": seen'
@@ -196,6 +200,20 @@ def test_watch_all_prints_changes_until_it_is_interrupted(up: Shell) -> None:
         assert watching.end(signal.SIGINT) == 0
     said = up.run("watch", "--timeout", "0.1", "--json")
     assert (said.code, said.err) == (0, "")
+
+
+def test_watch_follows_however_many_are_under_way(shell: Shell) -> None:
+    def submit_some(*ids: int) -> None:
+        lines = [json.dumps({"input": {"who": "ann"}, "id": f"t-{n}"}) for n in ids]
+        assert shell.run("submit", "app.py:book_trip", "--many", "-", stdin="\n".join(lines)).code == 0
+
+    submit_some(*range(200))
+    with shell.started("watch", "--json", "--timeout", "10") as watching:
+        watching.line('"t-0"')
+        submit_some(200)
+        shell.ok("cancel", "t-0")
+        assert '"t-200"' in watching.line("")
+        assert '"state":"Compensated"' in watching.line('"t-0"')
 
 
 def test_what_is_parked_reads_well_on_80_columns(up: Shell) -> None:

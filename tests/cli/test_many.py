@@ -50,6 +50,25 @@ def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None
     assert tasks(shell) == found
 
 
+MADE = """
+from dataclasses import dataclass, field
+from uuid import uuid4
+from makegood import Agent, plan, step
+
+@dataclass
+class Query:
+    ref: str = field(default_factory=lambda: uuid4().hex)
+
+desk = Agent("desk")
+
+@desk.action(reads=True)
+async def look(query: Query) -> None: ...
+
+@plan
+def look_up(query: Query) -> None:
+    step(look, query)
+"""
+
 BAD = [
     (trip("x", id="a b"), "task id 'a b': an id has 1 to 100 letters"),
     (trip("other", id="a"), "line 1 has its id, 'a', and another input; change one"),
@@ -91,6 +110,15 @@ def test_an_id_that_is_another_tasks_is_told_and_keeps_no_other(shell: Shell) ->
     assert tasks(shell).keys() == {"a", "b", "c"}
     first, *_ = shell.run(*SUBMIT, "-", "--json", stdin=given).out.splitlines()
     assert json.loads(first)["error"].startswith("task 'a' is there already")
+
+
+def test_a_conflict_does_not_have_others_told_as_refused_whose_type_makes_a_default(shell: Shell) -> None:
+    (shell.folder / "made.py").write_text(MADE)
+    shell.ok("submit", "made.py:look_up", "{}", "--id", "b")
+    given = lines(*[{"input": {}, "id": task_id} for task_id in "abc"])
+    said = shell.run("submit", "made.py:look_up", "--many", "-", stdin=given)
+    assert (said.code, said.out.split()) == (1, ["a", "c"])
+    assert "submit: 2 of 3 lines entered, 1 refused" in said.err
 
 
 def test_the_same_task_twice_is_entered_once_and_with_other_tags_refused(shell: Shell) -> None:

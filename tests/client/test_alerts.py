@@ -324,11 +324,18 @@ def test_what_is_no_command_is_refused(line: str, words: str) -> None:
 class Pager(BaseHTTPRequestHandler):
     heard: list[tuple[str, Any]] = []  # noqa: RUF012 - one server, one test
     status = 204
+    location = ""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.heard.append((self.headers["Content-Type"], json.loads(body)))
         self.send_response(self.status)
+        if self.location:
+            self.send_header("Location", self.location)
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(200)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
@@ -339,12 +346,17 @@ def test_a_web_hook_is_sent_the_document() -> None:
     with HTTPServer(("127.0.0.1", 0), Pager) as server:
         thread = Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        hook = WebHook(f"http://127.0.0.1:{server.server_port}/parked")
+        url = f"http://127.0.0.1:{server.server_port}"
+        hook = WebHook(f"{url}/parked")
         asyncio.run(hook(ALERT))
         assert Pager.heard == [("application/json", ALERT.document)]
         Pager.status = 500
         with pytest.raises(MakegoodError, match="it answered 500"):
             asyncio.run(hook(ALERT))
+        for Pager.status in (301, 302, 303, 307, 308):  # to be followed by a GET, or not at all
+            for Pager.location in ("/login?next=/parked", f"http://ann:x@{url[7:]}/login?next=/parked"):
+                with pytest.raises(MakegoodError, match=f"it answered {Pager.status} .* to {url}/login; "):
+                    asyncio.run(hook(ALERT))
         server.shutdown()
         thread.join()
 
@@ -401,3 +413,7 @@ def test_what_is_no_address_is_refused() -> None:
     ):
         with pytest.raises(MakegoodError, match="is no http:// or https:// address"):
             WebHook(url)
+    for url in ("https://ann:secret@pager.example.org/", "https://ann:sec/ret@pager/?token=secret"):
+        with pytest.raises(MakegoodError, match="alert address") as raised:
+            WebHook(url)
+        assert "sec" not in str(raised.value)

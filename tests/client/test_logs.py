@@ -1,12 +1,13 @@
 """What is logged names the task, the step and the attempt that it is about, for machines as well."""
 
+import asyncio
 import json
 import logging
 from pathlib import Path
 
 import pytest
 
-from makegood import Makegood
+from makegood import Agent, Makegood, call, plan, step
 from makegood.logs import JsonLines
 from tests.client.sample import Order, lamps, light, run
 
@@ -20,7 +21,8 @@ def test_a_record_about_a_task_or_a_call_says_which(tmp_path: Path, caplog: pyte
         run(work)
     lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
     [raised] = [line for line in lines if "it raised Unknown" in line["message"]]
-    assert (raised["level"], raised["logger"]) == ("debug", "makegood.agents")
+    assert raised["message"] == "lamp order_lamp (do 1): it raised Unknown: the line went dead"
+    assert (raised["level"], raised["logger"]) == ("info", "makegood.agents")
     assert (raised["taskId"], raised["step"], raised["kind"], raised["attempt"]) == (
         "lamp",
         "order_lamp",
@@ -31,6 +33,55 @@ def test_a_record_about_a_task_or_a_call_says_which(tmp_path: Path, caplog: pyte
     assert raised["at"].endswith("Z")
     [parked] = [line for line in lines if "is parked" in line["message"]]
     assert (parked["taskId"], "step" in parked) == ("lamp", False)
+
+
+desk = Agent("desk", timeout=1, settle=0.1, keyed=True)
+told: list[str] = []
+
+
+async def forget(result: str | None, wish: str) -> None: ...
+
+
+@desk.action(undo=forget)
+async def book(wish: str) -> str:
+    if wish == "sleep":
+        await asyncio.sleep(5)
+    elif wish == "rubbish":
+        return object()  # type: ignore[return-value]
+    elif wish != "no key":
+        told.append(call().key)
+    return wish
+
+
+@plan
+def wished(wish: str) -> str:
+    return step(book, wish)
+
+
+@pytest.mark.parametrize(
+    ("wish", "level", "words"),
+    [
+        ("sleep", "INFO", "it raised TimeoutError: no answer within 1 s"),
+        ("rubbish", "WARNING", "it is done, but cannot be recorded: the result of book: an object of type"),
+        ("no key", "WARNING", "book is declared keyed, but asked for neither call().key nor call().headers"),
+    ],
+)
+def test_what_became_of_a_call_that_did_not_go_well_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, wish: str, level: str, words: str
+) -> None:
+    async def work() -> None:
+        async with Makegood(f"sqlite:///{tmp_path}/tasks.db", [desk]) as makegood:
+            tasks = [await makegood.submit(wished, each) for each in (wish, wish, "fine")]
+            await asyncio.gather(*[task.wait(20) for task in tasks[:1] + tasks[2:]])
+
+    with caplog.at_level(logging.INFO, "makegood.agents"):
+        run(work)
+    lines = [(line.levelname, line.getMessage()) for line in caplog.records if line.name == "makegood.agents"]
+    about = [line for line in lines if words in line[1]]
+    assert about, lines
+    assert about[0][0] == level
+    assert len(about) == 1 or wish != "no key", "it is told of each call"
+    assert not any("fine" in line for _, line in lines)
 
 
 def test_what_is_no_json_is_written_as_text() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,16 @@ def test_whoever_submits_while_it_closes_is_told_and_told_the_truth(tmp_path: Pa
     async def work() -> None:
         for turns in range(6):
             await closed_after(turns)
+
+    run(work)
+
+
+def test_from_another_loop_it_is_refused(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with Makegood(store(tmp_path)) as client:
+            for use in (partial(client.submit, light, Order("ann")), client.task("a").cancel):
+                with pytest.raises(StoreUnavailable, match="opened in another event loop; use it there"):
+                    await asyncio.to_thread(asyncio.run, asyncio.wait_for(use(), 5))
 
     run(work)
 

@@ -90,6 +90,9 @@ DECLARED: dict[str, Wrong] = {
     "no way back": wrong(
         lambda: Agent("one").action(), PlanError, "could strand a half-state", "exactly one of"
     ),
+    "two ways back": wrong(
+        lambda: Agent("one").action(undo=plain, reads=True), PlanError, "not undo and reads together"
+    ),
     "a number as a plan": wrong(lambda: plan(5), PlanError, "5 is no plain function", "write a def"),
     "a plan without a name": wrong(
         lambda: plan(lambda: None), PlanError, "a lambda has no name", "write a def"
@@ -137,6 +140,11 @@ GIVEN: dict[str, Wrong] = {
     "a function as a plan": submit(PlanError, "is no plan", "submit what @plan made", plan=app.reserve_car),
     "no plan": submit(PlanError, "None is no plan", plan=None),
     "no input": submit(PayloadError, "input: ", input=None),
+    "an input too many": submit(
+        PayloadError,
+        "input: plan book_trip takes no input; leave it out",
+        plan=PlanDefinition(book_trip.document, input_type=type(None)),
+    ),
     "a dict for a dataclass": submit(PayloadError, "input", input={"who": "ann"}),
     "a field of another type": submit(PayloadError, "input.who: ", input=Trip(5)),
     "an object": submit(PayloadError, "input", input=object()),

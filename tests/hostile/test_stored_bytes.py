@@ -225,7 +225,7 @@ def test_watching_all_tasks_goes_on_beside_a_damaged_one(place: Place) -> None:
     async def watch() -> list[list[str]]:
         async with Makegood(place.url) as makegood:
             changes = Changes(makegood)
-            seen = [changes.row(task) for task in await changes.look()]
+            seen = await changes.rows(await changes.look())
             damage("UPDATE tasks SET state = 1, head = x'' WHERE task_id = 'new'")
             assert await changes.look() == []
             return seen

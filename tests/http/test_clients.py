@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -289,21 +290,68 @@ def test_no_success_is_an_error_that_says_what_the_service_said(
 ) -> None:
     with service(says(status, "sold out", Location="/elsewhere")) as url:
         with pytest.raises((httpx.HTTPStatusError, requests.HTTPError)) as raised:
-            in_call(lambda: send("POST", f"{url}rooms?token=secret"))
+            in_call(lambda: send("POST", f"{url.replace('//', '//ann:password@')}rooms?token=secret"))
         meaning = meaning_of(raised.value)
         assert meaning.reply is reply
         assert meaning.error.endswith(f"POST {url}rooms answered {status}: sold out")
         assert send("POST", url, raise_for_status=False) == (status, "sold out")
 
 
+def redirects(send: Request, *, follow: bool) -> dict[str, bool]:
+    return {"follow_redirects" if send is by_httpx else "allow_redirects": follow}
+
+
+ON = says(307, Location="/there?token=secret")
+
+
 @both
 def test_only_what_is_safe_follows_a_redirect(send: Request) -> None:
-    follows = {"follow_redirects": True} if send is by_httpx else {"allow_redirects": True}
-    with service(in_turn(says(307, Location="/there"), says(200, "here"))) as url:
+    follows = redirects(send, follow=True)
+    with service(in_turn(ON, ON, says(200, "here"))) as url:
         assert in_call(lambda: send("GET", url, request=follows)) == (200, "here")
-    with service(in_turn(says(307, Location="/there"), says(200, "here"))) as url:
+    with service(in_turn(ON, says(200, "here"))) as url:
         with pytest.raises((httpx.HTTPStatusError, requests.HTTPError), match="answered 307"):
             in_call(lambda: send("POST", url, request=follows))
+
+
+@both
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_redirect_that_is_not_followed_is_no_success(send: Request, method: str) -> None:
+    """A probe that is sent to a login page has found nothing."""
+    with service(ON) as url, pytest.raises((httpx.HTTPStatusError, requests.HTTPError), match="answered 307"):
+        in_call(lambda: send(method, url, request=redirects(send, follow=False)))
+
+
+@both
+def test_what_is_no_success_after_a_redirect_is_not_certain(send: Request) -> None:
+    with service(in_turn(ON, ON, says(404))) as url:
+        with pytest.raises((httpx.HTTPStatusError, requests.HTTPError)) as raised:
+            in_call(lambda: send("GET", url, request=redirects(send, follow=True)))
+    assert str(raised.value) == f"GET {url}there answered 404"
+    assert meaning_of(raised.value).reply is Reply.UNKNOWN
+
+
+AMISS = {
+    "nobody listens": ("http://ann:pa55@127.0.0.1:1/rooms?token=pa55", "/rooms "),
+    "no such host": ("http://ann:pa55@nowhere.invalid/rooms?token=a@pa55", "/rooms "),
+    "no host": ("http://?token=pa55", "'http://'"),
+    "no port": ("https://ann:pa55@127.0.0.1:port/?token=pa55", "'***'"),
+    "no scheme": ("rooms.example/rooms?token=pa55", "'rooms.example/rooms'"),
+    "no scheme and a user": ("ann:pa55@rooms.example?token=a@pa55", "'***'"),
+    "another scheme": ("ftp://ann:pa55@rooms.example/rooms?token=pa55", "'ftp://rooms.example/rooms'"),
+}
+"""Addresses of which nothing comes, and how an error of requests tells them; httpx's tell no address."""
+
+
+@both
+@pytest.mark.parametrize(("url", "told"), AMISS.values(), ids=AMISS.keys())
+def test_an_error_tells_no_secret_of_an_address(send: Request, url: str, told: str) -> None:
+    with pytest.raises((httpx.TransportError, httpx.InvalidURL, requests.RequestException)) as raised:
+        send("POST", url)
+    assert "pa55" not in "".join(traceback.format_exception(raised.value))
+    if send is by_requests:
+        assert told in str(raised.value)
+        assert meaning_of(raised.value).reply is Reply.TRANSIENT
 
 
 @both

@@ -197,9 +197,12 @@ class Odd:
 
 
 def test_a_codec_that_fails_says_so_and_nothing_is_stored() -> None:
+    wordy = Odd(b"")
+    wordy.encode = lambda clear: clear.decode()  # type: ignore[method-assign, assignment, return-value]
     for codec, why in (
         (Odd(b"other"), "^input: codec 'odd' cannot read back what it has written"),
         (Odd(), "^input: codec 'odd' failed: RuntimeError: no key"),
+        (wordy, "^input: codec 'odd' failed: TypeError: its encode gave str; it must give bytes"),
     ):
         with pytest.raises(PayloadError, match=why):
             Envelope(codec).close(b'"fail"' if codec._decoded is None else b"1", "input")

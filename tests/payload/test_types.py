@@ -110,6 +110,11 @@ def test_kept_exactly(value: Any, hint: Any) -> None:
     assert codec.convert(msgspec.json.decode(raw)) == value
 
 
+class Homes(msgspec.Struct):
+    home: list[Address]
+    rate: Decimal
+
+
 def test_equal_models_are_equal_bytes() -> None:
     """The order of a set is another in every process."""
     assert codec_for(Address).encode(ADDRESS) == (
@@ -305,6 +310,15 @@ def test_refused_with_its_path(case: str) -> None:
     value, hint, why = REFUSED[case]
     with pytest.raises(PayloadError, match=why):
         codec_for(hint).encode(value, "input")
+
+
+def test_digits_that_a_model_would_be_given_rounded_are_refused() -> None:
+    for text in ("12345678901234567.89", "0.123456789012345678901234567890"):
+        raw = b'{"home":[{"streetName":"Elm","price":%s}],"rate":%s}' % (text.encode(), text.encode())
+        with pytest.raises(PayloadError, match=r"^input\.home\[0\]\.price: a number of more digits"):
+            codec_for(Homes).decode(raw, "input")
+        [there] = codec_for(Homes).decode(raw.replace(text.encode(), b'"%s"' % text.encode())).home
+        assert there.price == Decimal(text)
 
 
 def test_a_pydantic_secret_is_not_told_when_it_is_refused() -> None:

@@ -116,7 +116,7 @@ def test_pairs_strike_twice() -> None:
 
 def test_an_input_that_the_plan_cannot_take_is_refused() -> None:
     with pytest.raises(PayloadError, match=r"input\.legs"):
-        rehearse(plans.five, input=b'{"day": "2030-01-01", "legs": 3}')
+        rehearse(plans.five, input_json=b'{"day": "2030-01-01", "legs": 3}')
 
 
 def test_a_rehearsal_is_the_same_rehearsal_each_time() -> None:

@@ -2,10 +2,11 @@
 
 import asyncio
 import errno
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import apsw
@@ -207,6 +208,35 @@ def test_a_file_that_was_deleted_is_not_written_on(path: Path, run: Run, replace
     run(other.close())
 
 
+def test_nothing_is_written_on_into_a_log_that_this_process_lost_by_closing_the_file(path: Path) -> None:
+    async def scenario() -> None:
+        async with opened(path) as store:
+            await store.commit([change("before")])
+            with closing(
+                sqlite3.connect(path)
+            ) as looked:  # takes itself for the last one, and all locks along
+                assert looked.execute("SELECT task_id FROM tasks").fetchall() == [("before",)]
+            with pytest.raises(
+                StoreUnavailable, match=r"log of .*tasks\.db was deleted or replaced while open"
+            ):
+                await store.commit([change("after")])
+        async with opened(path) as again:
+            assert await again.load(["after"]) == [None]
+            await assert_works_on(again)
+
+    asyncio.run(scenario())
+
+
+def test_a_commit_into_a_log_that_is_gone_by_then_is_uncertain(path: Path, run: Run) -> None:
+    file = SqliteFile(
+        path, migrations=load_migrations("sqlite"), wall=lambda: 0, sleep=asyncio.sleep, jitter=lambda: 0.0
+    )
+    run(file.open())
+    with pytest.raises(StoreUncertain, match=r"log of .* was deleted or replaced"):
+        run(file.write(lambda db: Path(f"{path}-wal").unlink()))
+    file.close()
+
+
 def test_a_damaged_file_is_named(path: Path, run: Run) -> None:
     store = SqliteStore(path)
     run(store.open())
@@ -283,8 +313,8 @@ asyncio.run(main())
 """
 
 
-def test_a_forked_child_is_told_to_open_its_own(path: Path) -> None:
+def test_a_forked_child_is_told(path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", FORKED, path], capture_output=True, text=True, check=True)
     child, parent = done.stdout.splitlines()
-    assert "was opened before a fork; open a store in each process" in child
+    assert "was opened before a fork; open it only after the fork" in child
     assert parent.startswith("parent at 1")

@@ -23,11 +23,35 @@ with Makegood(os.environ["STORE"], [desk]) as makegood:
             except MakegoodError as error:
                 print(error)
         makegood.close()
-        with Makegood(os.environ["STORE"], [desk]) as own:
-            print(own.submit(stay, "eve", task_id="child").result(10))
+        try:
+            Makegood(os.environ["STORE"], [desk]).open()
+        except MakegoodError as error:
+            print(error)
         os._exit(7)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), task.result(10))
-    print(makegood.task("child").result(10))
+child = os.fork()
+if child == 0:
+    with Makegood(os.environ["STORE"], [desk]) as own:
+        print(own.task("parent").result(10), own.submit(stay, "eve").result(10))
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+FORK_IN_A_LOOP = """
+import asyncio, os
+from makegood import Makegood, MakegoodError
+from tests.sync.app import stay
+async def main():
+    async with Makegood(os.environ["STORE"]) as makegood:
+        child = os.fork()
+        if child == 0:
+            try:
+                makegood.submit(stay, "ann").send(None)
+            except MakegoodError as error:
+                print(error, flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+asyncio.run(main())
 """
 
 PRELOAD = """
@@ -84,13 +108,19 @@ def said(program: subprocess.Popen[str]) -> list[str]:
     return talk.splitlines()
 
 
-def test_a_fork_is_told_and_may_open_its_own(tmp_path: Path) -> None:
-    talk = said(run(FORK, tmp_path))
-    assert len(talk) == 6, talk
-    for line in talk[:3]:
+def test_a_fork_of_who_has_it_open_is_told_and_opens_none(tmp_path: Path) -> None:
+    *told, not_here, parent, child = said(run(FORK, tmp_path))
+    assert len(told) == 3, told
+    for line in told:
         assert "its thread does not live in the fork" in line
-        assert "make and open another one here, or open it only after the fork" in line
-    assert talk[3:] == ["a room for eve", "7 a room for ann", "a room for eve"]
+        assert "open it only after the fork, in the parent too, or start a fresh process" in line
+    assert "was open in the process that this one was forked from" in not_here
+    assert [parent, child] == ["7 a room for ann", "a room for ann a room for eve"]
+
+
+def test_a_fork_within_a_loop_is_told_and_does_not_wait(tmp_path: Path) -> None:
+    [told] = said(run(FORK_IN_A_LOOP, tmp_path))
+    assert "of which this one is a fork; open it only after the fork" in told
 
 
 def test_workers_of_a_preloaded_app_open_it_each_for_itself(tmp_path: Path) -> None:

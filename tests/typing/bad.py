@@ -75,7 +75,7 @@ def book(trip: Trip) -> str:
     step(reserve_sync, trip, 2)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]  # E: the parameter is given by name only
     step(trip)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]  # E: no action at all
     step.options(name=5)(reserve, trip)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # E: a name is a string
-    step.options(tries=5)(reserve, trip)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]  # E: a step has no such option
+    step.options(tries=5)(reserve, trip)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # E: a step has no such option
     step.options(name="x")(reserve)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]  # E: an argument is missing
     flight = step(reserve, trip)
     step(reserve, flight)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]  # E: a result of another type

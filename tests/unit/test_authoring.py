@@ -201,6 +201,10 @@ def bad_option() -> None:
     step.options(timeout=0)(look)
 
 
+def no_option() -> None:
+    step.options(timout=3)(look)  # type: ignore[arg-type]  # it is refused before it is run, too
+
+
 def bad_name() -> None:
     step.options(name="a-b")(look)
 
@@ -297,6 +301,7 @@ NO_PLANS: list[tuple[Any, str]] = [
     (twice, r"step 'look' is used twice; name one of them with step.options\(name=...\)"),
     (reserved, "step 'undo': the name is reserved"),
     (bad_option, r"step\(look\): timeout must be above 0"),
+    (no_option, r"step.options\(\) has no setting 'timout'; it has name, retry, timeout, deadline"),
     (bad_name, "step 'a-b': a step's name matches"),
     (empty_group, r"nothing is recorded in this parallel\(\); put steps in it"),
     (empty_inner_group, r"nothing is recorded in this series\(\)"),

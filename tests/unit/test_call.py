@@ -88,8 +88,17 @@ def test_its_logger_hides_what_the_call_was_given_as_a_secret(caplog: pytest.Log
     with caplog.at_level(logging.INFO, "makegood.call"):
         current.logger.info("the token is %s, 100 %%", "hunter2")
         current.logger.warning("hunter2 at 100 %")
-    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "the token is ***, 100 %",
-        "*** at 100 %",
-    ]
+        current.logger.info("paid %(sum)s", {"sum": 5})
+        current.logger.info("paid %s %s", b"hunter2")
+        try:
+            raise ValueError("hunter2 is wrong")
+        except ValueError as error:
+            current.logger.exception("failed")
+            current.logger.info("so it did", exc_info=error)
+    said = [record.getMessage().partition(": ")[2] for record in caplog.records]
+    assert said[:4] == ["the token is ***, 100 %", "*** at 100 %", "paid 5", "paid %s %s b'***'"]
+    for text, begins in zip(said[4:], ("failed\nTraceback", "so it did\nTraceback"), strict=True):
+        assert text.startswith(begins)
+        assert text.endswith("ValueError: *** is wrong")
+    assert "hunter2" not in caplog.text
     assert {Path(record.pathname).name for record in caplog.records} == {"test_call.py"}

@@ -81,7 +81,9 @@ def test_what_a_supervisor_finds_is_told_under_its_name() -> None:
     walk.commit(Probed(0, walk.attempt("hotel"), Answer.THERE, msgspec.Raw(b'"H-1"')))
     told = walk.story()
     assert "supervisor: hotel: brought no answer: it may have happened" in told
-    assert "supervisor: hotel: left alone until no call can still reach the service, for 34 s" in told
+    assert (
+        "supervisor: hotel: left alone until no call can still reach the service, for at least 34 s" in told
+    )
     assert "hotel-agent: probe of hotel: the service cannot tell: 504" in told
     assert 'hotel-agent: probe of hotel: it is there "H-1"' in told
 
@@ -95,7 +97,7 @@ def test_a_wait_out_that_grows_longer_is_told_with_its_new_length() -> None:
     walk.commit(Restored("ann", "the disk died"))
     assert walk.story()[-2:] == [
         "ann: a backup was put back; what had been done since is not on record: the disk died",
-        "ann: hotel: waited out for longer: a call may still arrive for 40 s from here",
+        "ann: hotel: waited out for longer, for at least 40 s from here",
     ]
 
 
@@ -112,7 +114,7 @@ def test_what_waits_for_a_person_may_also_grow_longer() -> None:
     walk.commit(Reported(0, 1, Kind.DO, Reply.UNKNOWN, error="cut off"))
     assert walk.story()[-2:] == [
         "car-agent: car: that came too late to be accepted: filed as evidence",
-        "car-agent: car: waited out for longer: a call may still arrive for 10 s from here",
+        "car-agent: car: waited out for longer, for at least 10 s from here",
     ]
     walk.wait(1)
     walk.rows.append((len(walk.rows) + 1, Row(walk.now, "p1", [Claimed(0, 9, "p1")])))  # which cannot be
@@ -147,10 +149,8 @@ def test_a_verdict_is_told_with_its_result() -> None:
     walk.commit(ResolveAsked(0, Verdict.DONE, "ann", "their site shows it", (msgspec.Raw(b'"C-1"'),)))
     told = walk.story()
     assert 'ann: resolves car as done: it happened, with the result "C-1": their site shows it' in told
-    assert (
-        "supervisor: car: only a person can tell whether it happened; a call may still arrive for 40 s"
-        in told
-    )
+    doubted = "supervisor: car: only a person can tell whether it happened"
+    assert f"{doubted}; a call may still arrive for at least 40 s" in told
     assert "supervisor: car: no call can still reach the service: a person is asked" in told
     assert walk.step("car")["result"] == "C-1"
     fact = next(fact for fact in walk.facts() if fact["fact"] == "ResolveAsked")

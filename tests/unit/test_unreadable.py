@@ -106,7 +106,7 @@ async def parked_stay(engine: Engine) -> Task[Any]:
     await engine.store.save_plan(stays.version, stays.name, stays.document.canonical())
     await engine.desk.submit(stays.plan, "t", TaskSubmitted(msgspec.Raw(b'"Paris"')))
     connection = Connection(engine.desk, Envelope())
-    connection.is_open = True
+    connection.open()
     task: Task[Any] = Task(connection, "t", Any)
     assert await task.wait(600) == "Failed"
     await task.resolve("reserve_room", "done", b'"Lutetia"', by="ann")
@@ -114,7 +114,7 @@ async def parked_stay(engine: Engine) -> Task[Any]:
     return task
 
 
-CORRECT = "makegood resolve t reserve_room done --result JSON"
+CORRECT = "makegood resolve t reserve_room done --result JSON --app APP"
 
 
 def test_a_result_of_the_wrong_form_is_corrected_and_the_task_goes_on() -> None:
@@ -188,7 +188,7 @@ def test_what_is_made_of_a_result_that_nobody_will_know_ends_with_a_person() -> 
         await engine.desk.submit(shows.plan, "t", TaskSubmitted(msgspec.Raw(b'"ann"')))
         await engine.desk.act("t", Restored("ann", "the disk died"))
         connection = Connection(engine.desk, Envelope())
-        connection.is_open = True
+        connection.open()
         task: Task[Any] = Task(connection, "t", Any)
         await task.cancel(by="ann")
         assert await task.wait(600) == "Failed"

@@ -261,6 +261,7 @@ def test_the_phases_that_only_a_bare_service_or_a_pivot_brings() -> None:
     assert walk.phase("hotel") is Phase.SPOILED
     assert (walk.step("hotel")["state"], walk.step("hotel")["outcome"]) == ("Failed", "done")
     assert walk.step("hotel")["error"] == "too large"
+    assert "(hotel: done, but its result cannot be recorded: too large)" in walk.why()
     assert "compensation" not in walk.step("flight")
 
 

@@ -1,5 +1,7 @@
 """What `makegood why` says, for everything that can be waited for."""
 
+import re
+
 import msgspec
 
 from makegood.core.events import (
@@ -97,7 +99,7 @@ def test_parked_and_paused() -> None:
     assert f"  next       {both}" in lines(walk)
     assert "Paused by ann at 2026-07-05T10:01:00.000Z: storm." in lines(walk)
     lifted = "lift its pause; it goes on once nothing else blocks it"
-    resume = f"  makegood resume trip-9f3a                          {lifted}"
+    resume = f"  makegood resume trip-9f3a                                    {lifted}"
     assert resume in lines(walk)
     assert walk.record()["waiting"]["next"] == both
     assert walk.record()["acts"] == ["resolve car done|absent", "resume", "cancel"]
@@ -218,7 +220,7 @@ def test_person_who_can_have_the_probe_asked_again() -> None:
             walk.commit(Probed(0, walk.attempt("hotel"), Answer.CANNOT_TELL, error="504"))
         else:
             walk.inspect()
-    assert "  makegood retry trip-9f3a hotel                       ask find_hotel again now" in lines(walk)
+    assert re.search("  makegood retry trip-9f3a hotel +ask find_hotel again now\n", walk.why())
     walk.commit(ResolveAsked(0, Verdict.ABSENT, "ann", "asked them"))
     walk.inspect()
     assert lines(walk)[-1].startswith("hotel: it never happened, says ann; reserve_hotel is tried again at")
@@ -230,7 +232,7 @@ def test_person_whose_done_is_undone_at_once() -> None:
     walk.inspect()
     walk.commit(CancelAsked("ann"))
     assert (
-        "  makegood resolve trip-9f3a car done --result JSON  it happened, and cancel_car undoes it"
+        "  makegood resolve trip-9f3a car done --result JSON --app APP  it happened, and cancel_car undoes it"
         in lines(walk)
     )
 
@@ -346,10 +348,10 @@ def test_person() -> None:
         "neither repeated nor asked about",
         "",
         'What you can do (with --why "..." the history keeps your reason)',
-        "  makegood resolve trip-9f3a car done --result JSON  it happened; its result is used",
-        "  makegood resolve trip-9f3a car absent              it never happened",
-        "  makegood cancel trip-9f3a                          undo what was done",
-        "JSON is what the step's action returns; with --app APP it is checked by its type.",
+        "  makegood resolve trip-9f3a car done --result JSON --app APP  it happened; its result is used",
+        "  makegood resolve trip-9f3a car absent                        it never happened",
+        "  makegood cancel trip-9f3a                                    undo what was done",
+        "JSON is what the step's action returns; APP is the app that has it, and checks it by its type.",
     ]
 
 

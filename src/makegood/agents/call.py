@@ -1,6 +1,7 @@
 """`call()`: what an action, an undo or a probe may know of the call it is making."""
 
 import logging
+import sys
 from collections.abc import Callable, MutableMapping
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
@@ -32,11 +33,41 @@ class CallLogger(logging.LoggerAdapter[logging.Logger]):
         return f"{self._prefix}: {msg}", {**kwargs, "extra": {**(kwargs.get("extra") or {}), **self._named}}
 
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
-        """Log, with what the call was given as a secret hidden in the message."""
-        if self.isEnabledFor(level):
-            said = self._hides(str(msg) % args if args else str(msg))
-            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
-            super().log(level, said, **kwargs)
+        """Log, with what the call was given as a secret hidden in the message and in an error's traceback.
+
+        A traceback that shows one becomes a part of the message. Never raises over what is to be said.
+        """
+        if not self.isEnabledFor(level):
+            return
+        said, traced = _message(msg, args), _traceback(kwargs.get("exc_info"))
+        if self._hides(traced) != traced:
+            said, kwargs["exc_info"] = f"{said}\n{traced}", None
+        kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
+        super().log(level, self._hides(said), **kwargs)
+
+
+def _message(msg: object, args: tuple[object, ...]) -> str:
+    """A message as the standard library puts it together, or its pieces where they do not fit."""
+    try:
+        return logging.LogRecord("", 0, "", 0, msg, args, None).getMessage()
+    except Exception:  # the call may have had its effect: a slip in what it says of it must not undo that
+        return " ".join(map(_shown, (msg, *args)))
+
+
+def _shown(part: object) -> str:
+    try:
+        return str(part)
+    except Exception:
+        return f"<a {type(part).__name__} that cannot be shown>"
+
+
+def _traceback(exc_info: Any) -> str:
+    """The traceback that goes with a message, as the standard library writes it; empty if there is none."""
+    if isinstance(exc_info, BaseException):
+        exc_info = (type(exc_info), exc_info, exc_info.__traceback__)
+    elif exc_info and not isinstance(exc_info, tuple):
+        exc_info = sys.exc_info()
+    return logging.Formatter().formatException(exc_info) if exc_info and exc_info[1] else ""
 
 
 class Call:

@@ -4,13 +4,13 @@ import asyncio
 import contextvars
 import logging
 import threading
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from makegood.agenda import every
 from makegood.agents.call import Call, enter
+from makegood.agents.saying import Keyless, say_raised
 from makegood.agents.work import UNSENT_WAIT, Work
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
@@ -20,7 +20,7 @@ from makegood.core.plan import StepPlan
 from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
-from makegood.errors import CallOutcome, PayloadError, plain
+from makegood.errors import PayloadError, plain
 from makegood.payload import Envelope
 from makegood.rooms import Entry
 
@@ -32,10 +32,6 @@ THREAD_NAME = "makegood-call"
 """How the names of threads that make calls begin."""
 GOING_DOWN = "its process is going down"
 NO_THREAD = "too late to send: no thread was free in time"
-CLIENTS = frozenset(
-    ("aiohttp", "botocore", "http", "httpx", "psycopg", "requests", "ssl", "urllib", "urllib3")
-)
-"""Libraries whose exceptions are news of a service, not faults in the user's code."""
 STILL_WAITING = 10.0
 """Seconds between two words on what holds up leaving."""
 OVERRUN_CHECK = 0.2
@@ -45,14 +41,25 @@ OVERRUN_CHECK = 0.2
 class Flight:
     """A call under way."""
 
-    __slots__ = ("_turn", "call", "instead", "overrun", "renewed", "task", "threaded", "timer", "work")
+    __slots__ = (
+        "_turn",
+        "call",
+        "instead",
+        "overrun",
+        "renewed",
+        "task",
+        "threaded",
+        "timed_out",
+        "timer",
+        "work",
+    )
 
     def __init__(self, work: Work, renewed: float, *, threaded: bool) -> None:
         self.work = work
         self.renewed = renewed
         self.threaded = threaded
         self.call: Call | None = None
-        self.overrun = False
+        self.timed_out = self.overrun = False
         self.task: asyncio.Task[None] | None = None
         self.timer: asyncio.TimerHandle | None = None
         self.instead: Event | None = None
@@ -94,6 +101,7 @@ class Runner:
         self._flights: dict[tuple[str, int], Flight] = {}
         self._reserved = self._in_threads = 0
         self._passed_by = False
+        self._keyless = Keyless()
         self._slot_free = asyncio.Event()
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix=THREAD_NAME)
         self._draining = False
@@ -175,26 +183,27 @@ class Runner:
         try:
             fact = await self._outcome(flight)
         except BaseException as error:  # the user's code may raise anything, SystemExit included
-            self._say(work, error)
-            fact = flight.instead or work.raised(_named(error, work), flight.call)
+            fact = flight.instead or self._raised(flight, self._named(error, flight))
         finally:
             if flight.timer is not None:
                 flight.timer.cancel()
             self._landed(flight)
+        self._keyless.look(work, fact)
         self._desk.post(work.entry.task_id, fact)
 
-    def _say(self, work: Work, error: BaseException) -> None:
-        """What the user's code raised goes into the log; with its traceback where it looks like a fault."""
-        expected = isinstance(error, CallOutcome | OSError | asyncio.CancelledError)
-        expected = expected or type(error).__module__.partition(".")[0] in CLIENTS
-        level = logging.DEBUG if expected else logging.WARNING
-        if work.holds_secrets:  # a traceback ends with what the error says
-            told = work.hides("".join(traceback.format_exception(error)))
-            log.log(level, "%s: it raised %s\n%s", work.name, type(error).__name__, told, extra=work.labels)
-        else:
-            log.log(
-                level, "%s: it raised %s", work.name, type(error).__name__, exc_info=error, extra=work.labels
-            )
+    def _raised(self, flight: Flight, error: BaseException) -> Event:
+        say_raised(flight.work, error)
+        return flight.work.raised(error, flight.call)
+
+    def _named(self, error: BaseException, flight: Flight) -> BaseException:
+        """A call that was cut off says by what; anything else speaks for itself."""
+        if not isinstance(error, asyncio.CancelledError):
+            return error
+        if flight.timed_out:
+            return TimeoutError(f"no answer within {flight.work.step.timeout / 1000:g} s")
+        if self._draining:
+            return TimeoutError("cut off with no answer yet, as its process went down")
+        return TimeoutError("cut off with no answer yet, by a CancelledError of its own code")
 
     def _landed(self, flight: Flight) -> None:
         """Its slot is free; look at once for a call that was passed by for want of one."""
@@ -245,8 +254,7 @@ class Runner:
             try:
                 value = context.run(function)
             except BaseException as error:  # a StopIteration, say, would never get through a future
-                self._say(work, error)
-                return work.raised(error, call)
+                return self._raised(flight, error)
             return work.came_back(value, call)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
@@ -257,6 +265,7 @@ class Runner:
         """The call's life is over: cut an async action off; a thread may be about to end by itself."""
         if flight.call_off(flight.work.not_sent(NO_THREAD)):
             return
+        flight.timed_out = True
         if flight.task is not None and not flight.threaded:
             flight.task.cancel()
         flight.timer = asyncio.get_running_loop().call_later(OVERRUN_CHECK, self._overran, flight)
@@ -338,10 +347,3 @@ class Runner:
             names = ", ".join(flight.work.name for flight in self._flights.values())
             log.warning("leaving must wait for calls that cannot be cut off: %s", names)
             await asyncio.wait([f.task for f in self._flights.values() if f.task], timeout=STILL_WAITING)
-
-
-def _named(error: BaseException, work: Work) -> BaseException:
-    """A cut-off call says after how long; anything else speaks for itself."""
-    if isinstance(error, asyncio.CancelledError):
-        return TimeoutError(f"no answer within {work.step.timeout / 1000:g} s, or cut off at shutdown")
-    return error

@@ -1,6 +1,8 @@
 """One claimed call: what is to be called with what, and the fact that its outcome becomes."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -15,8 +17,10 @@ from makegood.core.record import ERROR_KEPT, Kind
 from makegood.core.secrets import secrets_in, texts_of, without
 from makegood.core.values import Values
 from makegood.errors import PayloadError, StillRunning, plain
-from makegood.payload import Envelope, MissingPath, UnknownField, resolve
+from makegood.payload import Envelope, MissingPath, UnknownField, names_in, resolve
 from makegood.rooms import Entry
+
+log = logging.getLogger("makegood.agents")
 
 UNREADABLE_FIRST: Millis = 15_000
 UNREADABLE_CAP: Millis = 600_000
@@ -125,10 +129,11 @@ class Work:
         secrets = self.entry.plan.secrets
         if not secrets:
             return
-        found = set(texts_of(json, secrets_in(self.step.args, secrets)))
+        fields = _fields_of(self.action)
+        found = set(texts_of(json, secrets_in(self.step.args, secrets), fields))
         raw = self._raw_result(values)
         if raw is not None:
-            found |= set(texts_of(msgspec.json.decode(raw), secrets.get(self.step.name, ())))
+            found |= set(texts_of(msgspec.json.decode(raw), secrets.get(self.step.name, ()), fields))
         self._secrets = frozenset(found)
 
     def hides(self, text: str) -> str:
@@ -173,6 +178,8 @@ class Work:
             try:
                 raw = self._closed(value, self._of_result)
             except PayloadError as error:
+                told = self.hides(plain(str(error)))
+                log.warning("%s: it is done, but cannot be recorded: %s", self.name, told, extra=self.labels)
                 return self._report(Reply.SPOILED, str(error), key_read=call.key_read)
         return self._report(Reply.DONE, "", key_read=call.key_read, result=raw)
 
@@ -234,6 +241,12 @@ class Work:
         except PayloadError as error:
             return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=self._kept(str(error)))
         return Probed(self.step.index, self.attempt, Answer.THERE, raw)
+
+
+@lru_cache(maxsize=4096)
+def _fields_of(action: Action) -> frozenset[str]:
+    """The names of the fields in what its calls are given: they stand in the code, and tell nothing."""
+    return names_in(*action.parameter_types.values(), action.result_type)
 
 
 def _way_out(error: PayloadError) -> str:

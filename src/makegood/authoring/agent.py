@@ -157,10 +157,11 @@ class Agent:
                 f"{at}: an action has no option {unknown[0]!r}; it has undo, reads, pivot, {known}"
             )
         if len(way_back) != 1:
+            clash = f", not {' and '.join(way_back)} together" if way_back else ""
             raise PlanError(
                 f"{at}: an action of {self.name} could strand a half-state: give it exactly one of "
                 "undo=function, undo=None (an effect that needs no undo), reads=True (no effect) "
-                "or pivot=True (no way back)"
+                f"or pivot=True (no way back){clash}"
             )
         return way_back, options
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from reprlib import repr as shown
@@ -110,7 +111,7 @@ def load_module(source: str) -> ModuleType:
     # As when Python runs a file, or a module with -m: what lies beside it can be imported.
     _find_first(path.parent if is_file else Path.cwd())
     try:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr or StringIO()):  # None in a process that was started without it
             return _module_of_file(path) if is_file else importlib.import_module(source)
     except KeyboardInterrupt:
         raise

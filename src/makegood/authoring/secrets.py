@@ -75,6 +75,8 @@ def _paths(hint: Any, within: tuple[Any, ...]) -> Iterator[Any]:
     elif origin in (Union, UnionType):
         for member in get_args(hint):
             yield from _paths(member, within)
+    elif _has_secret_keys(hint, within):
+        yield ()  # a view cannot show half of it
     elif hint in within:
         yield (Again(within.index(hint)),)
     elif is_root_model(hint):
@@ -82,6 +84,12 @@ def _paths(hint: Any, within: tuple[Any, ...]) -> Iterator[Any]:
         yield from _paths(Annotated[info.annotation, None, *info.metadata], (*within, hint))
     else:
         yield from _of_class(hint, (*within, hint))
+
+
+def _has_secret_keys(hint: Any, within: tuple[Any, ...]) -> bool:
+    cls = get_origin(hint)
+    is_mapping = isinstance(cls, type) and issubclass(cls, Mapping)
+    return is_mapping and any(True for _ in _paths(get_args(hint)[0], within))
 
 
 _TRANSPARENT = (Annotated, Required, NotRequired)
@@ -106,4 +114,4 @@ def _parts(hint: Any) -> Iterator[tuple[str | int, Any]]:
         yield from enumerate(arguments)
     elif isinstance(cls, type) and issubclass(cls, Mapping | Sequence | Set) and arguments:
         for argument in arguments[:2]:
-            yield EVERY, argument  # a secret key makes what it stands for one: a view cannot show half of it
+            yield EVERY, argument

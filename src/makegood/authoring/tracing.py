@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, Never, ParamSpec, TypeVar, overload
 
 import msgspec
 
@@ -128,8 +128,17 @@ class Step:
         retry: Retry | None = None,
         timeout: Seconds | None = None,
         deadline: Seconds | None = None,
+        **misplaced: Never,
     ) -> "Step":
-        """The same for a step with its own name, retries, timeout of a call, or deadline over all calls."""
+        """The same for a step with its own name, retries, timeout of a call, or deadline over all calls.
+
+        Raises PlanError for a setting that a step does not have.
+        """
+        if misplaced:
+            raise PlanError(
+                f"{here()}: step.options() has no setting {min(misplaced)!r}; it has name, retry, timeout, "
+                "deadline"
+            )
         options = {"step": name, "retry": retry, "timeout": timeout, "deadline": deadline}
         return Step(**self._options | {key: given for key, given in options.items() if given is not None})
 

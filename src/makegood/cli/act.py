@@ -2,11 +2,12 @@
 
 import getpass
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
+from makegood.authoring.agent import Agent
 from makegood.authoring.loading import load_app
 from makegood.cli import output
 from makegood.cli.bulk import Bulk, act_on_many, bulk_options, one_or_many
@@ -14,6 +15,7 @@ from makegood.cli.connect import connected, store_option
 from makegood.cli.given import TEXT, read_json
 from makegood.client import Makegood, Task
 from makegood.core.events import Verdict
+from makegood.core.plan import StepPlan
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,25 +62,46 @@ app_option = click.option(
 )
 
 
-def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]], app: str | None = None) -> int:
-    agents = [] if app is None else list(load_app(app).agents.values())
-
-    def ordered(makegood: Makegood) -> Awaitable[str]:
-        makegood.know(agents)
-        return act(makegood.task(task_id))
-
-    output.done(f"{task_id}: {connected(ordered)}")
+def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
+    output.done(f"{task_id}: {connected(lambda makegood: act(makegood.task(task_id)))}")
     return output.OK
+
+
+def _order_with(
+    given: str | None,
+    app: str | None,
+    task_id: str,
+    step: str,
+    act: Callable[[Task[Any], bytes | None], Awaitable[str]],
+) -> int:
+    """Act with the step's result, if one is given; where the app does not know its type, that is said."""
+    agents = [] if app is None else list(load_app(app).agents.values())
+    result = None if given is None else read_json(given, "--result")
+
+    async def ordered(makegood: Makegood) -> int:
+        makegood.know(agents)
+        output.done(f"{task_id}: {await act(makegood.task(task_id), result)}")
+        if result is not None:
+            plan = (await makegood.snapshot(task_id)).plan
+            _say_if_unchecked(task_id, plan.steps[plan.index_of[step]], agents)
+        return output.OK
+
+    return connected(ordered)
+
+
+def _say_if_unchecked(task_id: str, step: StepPlan, agents: Sequence[Agent]) -> None:
+    if not any(agent.name == step.agent and step.action in agent.actions for agent in agents):
+        again = f"makegood resolve {task_id} {step.name} done --result JSON --app APP"
+        output.say(
+            f"the result was not checked by its type; with an APP that has {step.agent}/{step.action}, "
+            f"`{again}` corrects it, as long as no call was made of it"
+        )
 
 
 def _order_any(task_id: str | None, verb: str, act: Callable[[Task[Any]], Awaitable[str]], bulk: Bulk) -> int:
     """Act on the one task that is named, or on all that are meant."""
     one_or_many(task_id, bulk)
     return act_on_many(bulk, verb, act) if task_id is None else _order(task_id, act)
-
-
-def _result(given: str | None) -> bytes | None:
-    return None if given is None else read_json(given, "--result")
 
 
 @click.command()
@@ -135,7 +158,7 @@ def skip(task_id: str, step: str, result: str | None, app: str | None, by: str, 
 
     Only a step that certainly had no effect may be skipped.
     """
-    return _order(task_id, lambda task: task.skip(step, _result(result), by=by, why=why), app)
+    return _order_with(result, app, task_id, step, lambda task, given: task.skip(step, given, by=by, why=why))
 
 
 @click.command()
@@ -159,7 +182,9 @@ def resolve(
 
     `done` with --result, of a step that is done, corrects its result, before any call is made of it.
     """
-    return _order(task_id, lambda task: task.resolve(step, verdict, _result(result), by=by, why=why), app)
+    return _order_with(
+        result, app, task_id, step, lambda task, given: task.resolve(step, verdict, given, by=by, why=why)
+    )
 
 
 COMMANDS = (cancel, pause, resume, retry, skip, resolve)

@@ -1,7 +1,5 @@
 """Acts on many tasks at once: chosen by `--where`, counted first, done at a bounded rate."""
 
-import asyncio
-import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -75,22 +73,22 @@ def one_or_many(task_id: str | None, bulk: Bulk) -> None:
 def act_on_many(bulk: Bulk, verb: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
     """Act on all tasks that are meant; exits 1 when one of them refused."""
     where = chosen(bulk.terms)
-    return connected(lambda makegood: _act(makegood, where, bulk, verb, act))
-
-
-async def _act(
-    makegood: Makegood, where: Where, bulk: Bulk, verb: str, act: Callable[[Task[Any]], Awaitable[str]]
-) -> int:
-    ids = await makegood.find(where)
+    ids = connected(lambda makegood: makegood.find(where))
     if bulk.dry_run:
         for task_id in ids:
             output.data(task_id)
         output.say(f"{len(ids)} tasks are meant; nothing was done")
         return output.OK
-    if not await _agreed(ids, bulk, verb):
+    if not _agreed(ids, bulk, verb):
         return output.COULD_NOT
+    return connected(lambda makegood: _act(makegood, ids, bulk.rate, verb, act))
+
+
+async def _act(
+    makegood: Makegood, ids: Sequence[str], rate: float, verb: str, act: Callable[[Task[Any]], Awaitable[str]]
+) -> int:
     came: Counter[str] = Counter()
-    async for acted in makegood.act_on(ids, act, rate=bulk.rate):
+    async for acted in makegood.act_on(ids, act, rate=rate):
         came["refused" if acted.refused else "done"] += 1
         output.progress("")
         output.done(f"{acted.task_id}: {acted.said}")
@@ -100,13 +98,16 @@ async def _act(
     return output.COULD_NOT if came["refused"] else output.OK
 
 
-async def _agreed(ids: Sequence[str], bulk: Bulk, verb: str) -> bool:
-    """Whether exactly these are meant: by --count, or by the count typed at a terminal."""
+def _agreed(ids: Sequence[str], bulk: Bulk, verb: str) -> bool:
+    """Whether exactly these are meant: by --count, or by the count typed at a terminal.
+
+    It asks outside of any event loop, which would keep Ctrl-C waiting for what is typed.
+    """
     wanted = bulk.wanted
-    if wanted is None and sys.stdin.isatty():
+    if wanted is None and output.can_ask():
         shown = ", ".join(ids[:SHOWN]) + (", ..." if len(ids) > SHOWN else "")
         output.say(f"{verb} these {len(ids)} tasks: {shown}")
-        wanted = await asyncio.to_thread(click.prompt, f"type {len(ids)} to {verb} them", type=int, err=True)
+        wanted = click.prompt(f"type {len(ids)} to {verb} them", type=int, err=True)
     if wanted is None:
         output.say(f"{len(ids)} tasks are meant; nothing was done. Say --count {len(ids)} to {verb} them")
         return False

@@ -90,11 +90,11 @@ EXAMPLES: dict[str, str] = {
         makegood retry --where state=failed --where agent=hotel --count 12
         """,
     "skip": """
-        makegood skip trip-9f3a reserve_car --result '"C-1"' --why "rented by phone"
+        makegood skip trip-9f3a reserve_car --result '"C-1"' --app app.py
         """,
     "resolve": """
         makegood resolve trip-9f3a reserve_car absent --why "asked them: no booking"
-        makegood resolve trip-9f3a reserve_car done --result '"C-1"'
+        makegood resolve trip-9f3a reserve_car done --result '"C-1"' --app app.py
         """,
     "agents": """
         makegood agents

@@ -116,25 +116,23 @@ def _first_with_each_id(window: Sequence[Entry]) -> dict[str, Entry]:
 
 
 async def _enter_alike(makegood: Makegood, plan: AnyPlan, entries: dict[str, Entry]) -> dict[str, str]:
-    """In one commit. It tells of one conflict only; so then each is submitted again, as the same task."""
-    try:
-        await _submit(makegood, plan, list(entries.values()))
-    except SubmissionConflict:
-        told = {task_id: await _conflict(makegood, plan, entry) for task_id, entry in entries.items()}
-        return {task_id: conflict for task_id, conflict in told.items() if conflict}
-    return {}
+    """In one commit. It tells of one conflict only; so then each is submitted again, as the same task.
 
-
-async def _conflict(makegood: Makegood, plan: AnyPlan, entry: Entry) -> str:
-    try:
-        await _submit(makegood, plan, [entry])
-    except SubmissionConflict as conflict:
-        return str(conflict)
-    return ""
-
-
-async def _submit(makegood: Makegood, plan: AnyPlan, entries: Sequence[Entry]) -> None:
+    With the same input, too: decoded again it could be another, where a default of its type is made anew.
+    """
     codec = codec_for(plan.input_type)
-    inputs = [codec.decode(entry.input, "input") for entry in entries]
-    task_ids, terms = [entry.task_id for entry in entries], entries[0].terms
-    await makegood.submit_many(plan, inputs, task_ids=task_ids, **terms._asdict())
+    inputs = {task_id: codec.decode(entry.input, "input") for task_id, entry in entries.items()}
+    terms = next(iter(entries.values())).terms._asdict()
+
+    async def refused(*task_ids: str) -> str:
+        try:
+            given = [inputs[task_id] for task_id in task_ids]
+            await makegood.submit_many(plan, given, task_ids=task_ids, **terms)
+        except SubmissionConflict as conflict:
+            return str(conflict)
+        return ""
+
+    if not await refused(*inputs):
+        return {}
+    told = {task_id: await refused(task_id) for task_id in inputs}
+    return {task_id: words for task_id, words in told.items() if words}

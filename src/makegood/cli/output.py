@@ -125,9 +125,10 @@ def _plain_row(row: Sequence[str], widths: Sequence[int], width: int | None) -> 
 
 def progress(text: str) -> None:
     """How far it is, in place, on a terminal; nothing in the end, and nothing elsewhere."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{text}")
-        sys.stderr.flush()
+    if _is_terminal(sys.stderr):
+        with suppress(OSError):
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
 
 
 class Stream:
@@ -171,12 +172,16 @@ def prose(text: str) -> None:
 
 def room() -> int | None:
     """Characters that fit in a line of the terminal; None where stdout is none."""
-    return get_terminal_size().columns if _on_terminal() else None
+    return get_terminal_size().columns if _is_terminal(sys.stdout) else None
 
 
-def _on_terminal() -> bool:
-    stdout: TextIO | None = sys.stdout  # None in a process that was started without one
-    return stdout is not None and stdout.isatty()
+def can_ask() -> bool:
+    """Whether somebody sees what is said, and can type an answer; Python's input() needs a stdout as well."""
+    return _is_terminal(sys.stdin) and _is_terminal(sys.stderr) and sys.stdout is not None
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()  # None in a process that was started without it
 
 
 def rich_table(columns: Sequence[str], rows: Rows, width: int) -> "Table | Text":
@@ -206,7 +211,7 @@ def _width_needed(columns: Sequence[str], rows: Rows) -> int:
 
 def terminal() -> "Console | None":
     """A rich console when stdout is a terminal and rich is installed. rich itself heeds NO_COLOR."""
-    if not _on_terminal() or os.environ.get("TERM") == "dumb" or find_spec("rich") is None:
+    if not _is_terminal(sys.stdout) or os.environ.get("TERM") == "dumb" or find_spec("rich") is None:
         return None
     from rich.console import Console
 

@@ -45,7 +45,7 @@ def rehearse(plan: str, given: str | None, stage: str | None, pairs: bool, as_js
     raw = None if given is None else read_json(given, "--input")
     definition = plan_of_app(plan)
     said = staging.stage_of(load_module(stage or plan.rpartition(":")[0].partition(":")[0]))
-    report = rehearsed(definition, stage=said, input=raw, pairs=pairs)
+    report = rehearsed(definition, stage=said, input_json=raw, pairs=pairs)
     if as_json:
         output.document(report.document())
     else:

@@ -1,7 +1,9 @@
 """Commands that wait: `watch`, and the waiting of `submit --wait`."""
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import click
@@ -25,7 +27,9 @@ PERIOD = 0.5
 NOT_ENDED = Where(states=("Running", "Compensating", "Failed"))
 WATCHED = ("CHANGED", "ID", "STATE", "PLAN", "WAITS FOR OR BECAUSE")
 WIDEST = ("11-30 23:59:59", "", "Compensating", "", "")
+PAGE = 200
 SHOWN_MAX = 200
+"""Rows of a table that is shown in place."""
 ENDING = ("taskId", "state", "reason", "output", "outputError")
 """What `submit --wait --json` tells of a record."""
 
@@ -121,7 +125,7 @@ class _Told:
 
 
 class _Changes:
-    """The tasks that have not ended: `known` as last seen, by id, and when each last changed."""
+    """The tasks that have not ended: `known` as last seen, by id, and when those that were shown changed."""
 
     def __init__(self, makegood: Makegood) -> None:
         self._makegood = makegood
@@ -130,28 +134,42 @@ class _Changes:
 
     async def look(self) -> list[Record]:
         """The tasks that are new, have changed, or (first) are no longer among those that have not ended."""
-        page = await self._makegood.list(NOT_ENDED, limit=SHOWN_MAX)
-        before, self.known = self.known, {task["taskId"]: task for task in page.tasks}
+        before, self.known = self.known, await self._not_ended()
         gone: list[Record] = []
         for task_id in before.keys() - self.known.keys():
             with suppress(MakegoodError):  # one that cannot be read ends no other's watch
                 gone.append(await self._makegood.task(task_id).record())
-        changed = [task for task_id, task in self.known.items() if before.get(task_id) != task]
-        self._changed = {task_id: at for task_id, at in self._changed.items() if task_id in before}
-        for task in (*gone, *changed):
-            await self._date(task["taskId"])
-        return [*gone, *changed]
+        changed = {task_id: task for task_id, task in self.known.items() if before.get(task_id) != task}
+        same = self.known.keys() - changed.keys()
+        self._changed = {task_id: at for task_id, at in self._changed.items() if task_id in same}
+        return [*gone, *changed.values()]
 
-    async def _date(self, task_id: str) -> None:
-        self._changed[task_id] = ""
+    async def _not_ended(self) -> dict[str, Record]:
+        """All of them: one that were left out would be taken for one that has ended."""
+        found: dict[str, Record] = {}
+        after: str | None = None
+        while True:
+            page = await self._makegood.list(NOT_ENDED, limit=PAGE, after=after)
+            found |= {task["taskId"]: task for task in page.tasks}
+            after = page.next
+            if after is None:
+                return found
+
+    async def rows(self, tasks: Iterable[Record]) -> list[list[str]]:
+        """These tasks in a table of WATCHED."""
+        return [await self._row(task) for task in tasks]
+
+    async def _row(self, task: Record) -> list[str]:
+        name, state, plan, _, waits = task_row(task)
+        if name not in self._changed:
+            self._changed[name] = await self._last_change(name)
+        return [self._changed[name], name, state, plan, waits]
+
+    async def _last_change(self, task_id: str) -> str:
         with suppress(MakegoodError), legible(task_id):
             _, last = (await self._makegood.snapshot(task_id)).rows[-1]
-            self._changed[task_id] = f"{local(last.at):%m-%d %H:%M:%S}"
-
-    def row(self, task: Record) -> list[str]:
-        """A task in a table of WATCHED."""
-        name, state, plan, _, waits = task_row(task)
-        return [self._changed[name], name, state, plan, waits]
+            return f"{local(last.at):%m-%d %H:%M:%S}"
+        return ""
 
 
 async def _watch_all(makegood: Makegood, timeout: float | None, as_json: bool) -> None:
@@ -170,7 +188,9 @@ async def _show_changes(changes: _Changes, as_json: bool) -> None:
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while True:
             await changes.look()
-            rows = [changes.row(task) for task in changes.known.values()]
+            rows = await changes.rows(islice(changes.known.values(), SHOWN_MAX))
+            if len(changes.known) > SHOWN_MAX:
+                rows.append(["", f"and {len(changes.known) - SHOWN_MAX} more", "", "", ""])
             live.update(output.rich_table(WATCHED, rows, console.width), refresh=True)
             await asyncio.sleep(PERIOD)
 
@@ -183,7 +203,7 @@ async def _print_changes(changes: _Changes, as_json: bool) -> None:
             for task in changed:
                 output.document_line(task)
         else:
-            table.add([changes.row(task) for task in changed])
+            table.add(await changes.rows(changed))
         await asyncio.sleep(PERIOD)
 
 

@@ -1,6 +1,7 @@
 """What a client knows of one store: reading tasks, applying acts, waiting for ends."""
 
 import asyncio
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -104,12 +105,31 @@ class Connection:
         self.desk = desk
         self.envelope = envelope
         self.store = desk.store
-        self.is_open = False
+        self._opened_in: tuple[int, asyncio.AbstractEventLoop] | None = None
+
+    def open(self) -> None:
+        """From now on somebody is at the desk, in the running event loop."""
+        self._opened_in = os.getpid(), asyncio.get_running_loop()
+
+    def close(self) -> None:
+        """Nobody is any more."""
+        self._opened_in = None
 
     def check_open(self) -> None:
         """Raise StoreUnavailable where nobody is at the desk: what is posted there would wait for ever."""
-        if not self.is_open:
+        if self._opened_in is None:
             raise StoreUnavailable("this Makegood is not open; use it inside `async with`")
+        process, loop = self._opened_in
+        if process != os.getpid():
+            raise StoreUnavailable(
+                f"this Makegood was opened in process {process}, of which this one is a fork; open it only "
+                "after the fork"
+            )
+        if loop is not asyncio.get_running_loop():
+            raise StoreUnavailable(
+                "this Makegood was opened in another event loop; use it there, or makegood.sync, which any "
+                "thread may call"
+            )
 
     async def stored(self, task_id: str) -> Stored:
         """A task as the store holds it. Raises UnknownTask, StoreError."""

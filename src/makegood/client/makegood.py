@@ -62,13 +62,13 @@ class Makegood:
 
     async def __aenter__(self) -> Self:
         await self._engine.start()
-        self._connection.is_open = True
+        self._connection.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._connection.is_open = False
+        self._connection.close()
         await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
 
     if not TYPE_CHECKING:  # checkers refuse it anyway

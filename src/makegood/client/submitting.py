@@ -15,6 +15,7 @@ from makegood.client.legible import legible
 from makegood.client.task import Task
 from makegood.core.events import TaskSubmitted, decode_row
 from makegood.core.plan import Millis, millis
+from makegood.core.secrets import hide
 from makegood.errors import MakegoodError, PayloadError, PlanError, SubmissionConflict
 from makegood.ids import check_task_id, make_task_id
 from makegood.payload import UnknownField, canonical, codec_for, differing_paths, names_in_json
@@ -180,11 +181,17 @@ class Submitting:
             [given] = [f.input for f in decode_row(rows[0].body).facts if isinstance(f, TaskSubmitted)]
         before = self._envelope.open(bytes(given), f"the input of task {task_id!r}")
         if canonical(before) != canonical(raw):
-            paths = ", ".join(differing_paths(before, raw))
+            paths = ", ".join(differing_paths(_folded(before, plan), _folded(raw, plan)))
             raise SubmissionConflict(
                 f"task {task_id!r} is there already, with another input (differs at {paths}); "
                 "choose another id"
             )
+
+
+def _folded(raw: bytes, plan: PlanDefinition[Any, Any]) -> bytes:
+    """An input with every secret in one piece: a path ends at it, and names no key in it."""
+    secrets = plan.plan.secrets.get("input", ())
+    return msgspec.json.encode(hide(msgspec.json.decode(canonical(raw)), secrets, repr))
 
 
 def _check_plan(plan: object) -> None:
@@ -197,7 +204,7 @@ def _with_type(plan: PlanDefinition[Any, Any], where: str, error: PayloadError) 
     if not str(error).startswith(f"{where}: "):
         return error
     if plan.input_type is NoneType:
-        return PayloadError(f"{error}; plan {plan.name} takes no input")
+        return PayloadError(f"{where}: plan {plan.name} takes no input; leave it out")
     kind = plan.input_type.__name__ if isinstance(plan.input_type, type) else plan.input_type
     names = ", ".join(names_in_json(plan.input_type))
     fields = f", an object with the fields {names}" if names else ""

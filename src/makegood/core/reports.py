@@ -131,7 +131,7 @@ def _do_reported(draft: Draft, event: Reported, *, calling: bool) -> bool:
         case Reply.DONE:
             done(draft, event.step)
         case Reply.SPOILED:
-            spoiled(draft, event.step)
+            spoiled(draft, event.step, event.error[:ERROR_KEPT])
         case _ if not calling:
             evidence.filed(draft, event)  # held lost before: the doubt stays
         case Reply.UNRESOLVED:

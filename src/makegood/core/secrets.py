@@ -3,7 +3,8 @@
 A secret is the path to it from the value it lies in; "*" in a path stands for every item or key.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
 from typing import Any, TypeAlias
 
 import msgspec
@@ -17,16 +18,16 @@ TEXT_MIN = 3
 """Characters that a secret has which is looked for in texts."""
 
 
-def hide(json: Any, secrets: Collection[Path]) -> Any:
+def hide(json: Any, secrets: Collection[Path], instead: Callable[[Any], Any] = lambda _: HIDDEN) -> Any:
     """Decoded JSON, with everything secret replaced."""
     if not secrets:
         return json
     if () in secrets:
-        return HIDDEN
+        return instead(json)
     if isinstance(json, dict):
-        return {key: hide(part, below(secrets, key)) for key, part in json.items()}
+        return {key: hide(part, below(secrets, key), instead) for key, part in json.items()}
     if isinstance(json, list):
-        return [hide(part, below(secrets, n)) for n, part in enumerate(json)]
+        return [hide(part, below(secrets, n), instead) for n, part in enumerate(json)]
     return json
 
 
@@ -92,20 +93,27 @@ def traced(template: Any, secret: Path) -> Iterator[tuple[str, Path]]:
             yield "", secret
 
 
-def texts_of(json: Any, secrets: Collection[Path]) -> Iterator[str]:
-    """The texts and numbers that are secret, as they may stand in an error; none too short to tell."""
+def texts_of(json: Any, secrets: Collection[Path], fields: Collection[str] = ()) -> Iterator[str]:
+    """The texts and numbers that are secret, as they may stand in an error; none too short to tell.
+
+    A key in what is secret is one of them, unless it is the name of one of these `fields`.
+    """
     if not secrets:
         return
     if isinstance(json, dict | list):
+        whole = () in secrets
+        if whole and isinstance(json, dict):
+            yield from (key for key in json if key not in fields and len(key) >= TEXT_MIN)
         for key, part in json.items() if isinstance(json, dict) else enumerate(json):
-            yield from texts_of(part, [()] if () in secrets else below(secrets, key))
+            yield from texts_of(part, [()] if whole else below(secrets, key), fields)
     elif () in secrets and not isinstance(json, bool) and json is not None and len(str(json)) >= TEXT_MIN:
         yield str(json)
 
 
 def without(text: str, secret: Iterable[str]) -> str:
     """A text without these secrets, as they are and as they look in JSON, in Python and in a URL."""
-    for form in sorted({form for one in secret for form in _forms(one)}, key=len, reverse=True):
+    forms = {form for one in secret for form in _forms(one) if len(form) >= TEXT_MIN}
+    for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
     return text
 
@@ -114,8 +122,30 @@ def _forms(secret: str) -> Iterator[str]:
     json = msgspec.json.encode(secret).decode()[1:-1]
     yield from (secret, json, repr(secret)[1:-1])
     yield "".join(c if c.isascii() else _escaped(c) for c in json)
-    in_url = "".join(_UNRESERVED.get(byte, f"%{byte:02X}") for byte in secret.encode("utf-8", "replace"))
+    in_bytes = secret.encode("utf-8", "replace")
+    yield repr(in_bytes)[2:-1]
+    in_url = "".join(_UNRESERVED.get(byte, f"%{byte:02X}") for byte in in_bytes)
     yield from (in_url, in_url.replace("%20", "+"))
+    for kind in _WRITTEN_AS_TEXT:
+        try:
+            yield from _python_forms(msgspec.convert(secret, kind))
+        except (ValueError, OverflowError):  # it is no text of that kind
+            continue
+
+
+_WRITTEN_AS_TEXT = (bytes, datetime, date, time, timedelta)
+"""Types that Python shows otherwise than JSON does: one of them may be behind any text."""
+
+
+def _python_forms(value: Any) -> Iterator[str]:
+    """How Python writes a value, but for the time zone: each library has a class of its own for that."""
+    if isinstance(value, bytes):
+        yield from (repr(value)[2:-1], value.decode("utf-8", "replace"))
+    elif isinstance(value, datetime | time):
+        clock = value.replace(tzinfo=None)
+        yield from (str(clock), repr(clock)[:-1])
+    else:
+        yield from (str(value), repr(value))
 
 
 def _escaped(character: str) -> str:

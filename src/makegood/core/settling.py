@@ -12,10 +12,11 @@ def done(draft: Draft, step: int) -> None:
     _pivoted(draft, step)
 
 
-def spoiled(draft: Draft, step: int) -> None:
+def spoiled(draft: Draft, step: int, error: str = "") -> None:
     """Done, but the result cannot be used: no retry; the task compensates, or parks from the pivot on."""
     _pivoted(draft, step)
-    lanes.fail(draft, step, Phase.SPOILED, "done, but its result cannot be recorded")
+    why = f"done, but its result cannot be recorded{error and f': {error}'}"
+    lanes.fail(draft, step, Phase.SPOILED, why)
 
 
 def _pivoted(draft: Draft, step: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import MutableMapping
 
 from makegood.agents.call import Call, call
 from makegood.core.record import Kind
-from makegood.errors import MakegoodError, Transient
+from makegood.errors import MakegoodError, Transient, without_secrets
 
 KEY_HEADER = "Idempotency-Key"
 CONNECT_WITHIN = 5.0
@@ -64,13 +64,13 @@ def within(current: Call | None, seconds: float | None) -> float | None:
 
 
 def complaint(current: Call | None, method: str, url: str, status: int, body: str) -> str:
-    """What an answer says that is no success; a query, which may hold secrets, is left out.
+    """What an answer says that is no success.
 
     The call's own secrets are hidden before the body is cut, since nobody would know the beginning of one.
     """
     shown = (body if current is None else current.hides(body))[:BODY_SHOWN]
     said = f": {shown}" if shown else ""
-    return f"{method} {url.partition('?')[0]} answered {status}{said}"
+    return f"{method} {without_secrets(url)} answered {status}{said}"
 
 
 def socket_options(acknowledged_within: float) -> list[SocketOption]:

@@ -71,8 +71,9 @@ class AsyncClient(httpx.AsyncClient):
         if self._raises and not response.is_success:
             await response.aread()
             await response.aclose()
-            said = complaint(current, request.method, str(request.url), response.status_code, response.text)
-            raise httpx.HTTPStatusError(said, request=request, response=response)
+            last = response.request
+            said = complaint(current, last.method, str(last.url), response.status_code, response.text)
+            raise httpx.HTTPStatusError(said, request=last, response=response)
         return response
 
     def _prepared(self, request: httpx.Request, current: Call | None) -> httpx.Request:

@@ -1,14 +1,18 @@
 """requests' Session, kept to the call it serves: a thread cannot be cancelled, so its connection is cut."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import requests
-from requests.adapters import HTTPAdapter
-from urllib3 import Timeout
+from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
+from urllib3 import Retry, Timeout
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from makegood.agents.call import Call
 from makegood.agents.runner import THREADS_MAX
+from makegood.errors import without_secrets
 from makegood.http.connections import Connection, SecureConnection, Watch, current_watch
 from makegood.http.exchange import (
     ACKNOWLEDGED_WITHIN,
@@ -36,12 +40,20 @@ class SecurePool(HTTPSConnectionPool):
     ConnectionCls = SecureConnection
 
 
+class Never(Retry):
+    """Tries nothing again, and gives up in words that tell no secret."""
+
+    def increment(self, method: Any = None, url: Any = None, *args: Any, **told: Any) -> "Never":
+        """Raises what the request failed of, with the address that it was made to."""
+        return super().increment(method, without_secrets(url), *args, **told)
+
+
 class Adapter(HTTPAdapter):
     """Connects with the socket options of an action's requests, and tries nothing again."""
 
     def __init__(self, acknowledged_within: float) -> None:
         self._sockets = socket_options(acknowledged_within)
-        super().__init__(pool_maxsize=THREADS_MAX, max_retries=0)
+        super().__init__(pool_maxsize=THREADS_MAX, max_retries=Never(0, read=False))
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **options: Any) -> None:
         """The pools for requests without a proxy."""
@@ -77,7 +89,23 @@ class Session(requests.Session):
         for scheme in ("http://", "https://"):
             self.mount(scheme, Adapter(acknowledged_within))
 
-    def send(self, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+    def prepare_request(self, request: requests.Request) -> requests.PreparedRequest:
+        """Raises requests' MissingSchema or InvalidURL for an address that is none."""
+        with _discreet(f"{request.url!s}"):
+            return super().prepare_request(request)
+
+    def get_adapter(self, url: str) -> BaseAdapter:
+        """Raises requests' InvalidSchema for an address that nothing can be sent to."""
+        with _discreet(url):
+            return super().get_adapter(url)
+
+    def resolve_redirects(self, *args: Any, **how: Any) -> Any:
+        """Follow them: only the last answer counts, which is judged by who asked first."""
+        return super().resolve_redirects(*args, **how, is_hop=True)
+
+    def send(
+        self, request: requests.PreparedRequest, *, is_hop: bool = False, **how: Any
+    ) -> requests.Response:
         """Every request that is made goes through here, each hop of a redirect too."""
         current, method = current_call(), request.method or ""
         check_time(current)
@@ -87,10 +115,10 @@ class Session(requests.Session):
             how["allow_redirects"] = False
         how["timeout"] = _bounded(current, how.get("timeout"))
         response = super().send(request, **how) if current is None else self._watched(current, request, how)
-        on_its_way = response.is_redirect and method in SAFE
-        if self._raises and not on_its_way and not 200 <= response.status_code < 300:
-            said = complaint(current, method, request.url or "", response.status_code, response.text)
-            raise requests.HTTPError(said, request=request, response=response)
+        if self._raises and not is_hop and not 200 <= response.status_code < 300:
+            last, status = response.request, response.status_code
+            said = complaint(current, last.method or "", last.url or "", status, response.text)
+            raise requests.HTTPError(said, request=last, response=response)
         return response
 
     def _watched(
@@ -107,6 +135,16 @@ class Session(requests.Session):
                 watch.end()
             if watch.cut:  # whatever it seems to have come to
                 raise requests.ReadTimeout("no answer before its call was over", request=request)
+
+
+@contextmanager
+def _discreet(url: str) -> Iterator[None]:
+    """What requests says of an address that is none would tell all of it."""
+    try:
+        yield
+    except (InvalidSchema, InvalidURL, MissingSchema) as error:
+        error.args = (f"nothing can be sent to {without_secrets(url)!r}",)
+        raise error from None
 
 
 def _bounded(current: Call | None, timeout: Any) -> Any:

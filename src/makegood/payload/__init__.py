@@ -13,7 +13,7 @@ from makegood.payload.finding import UnknownField
 from makegood.payload.foreign import field_as_written, is_model, is_root_model
 from makegood.payload.parts import at, field_names
 from makegood.payload.schemas import names_in_json, schema_of
-from makegood.payload.secrets import Secret, is_mark
+from makegood.payload.secrets import Secret, is_mark, names_in
 from makegood.payload.templates import MissingPath, Resolve, Template, compile_template, resolve
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "is_mark",
     "is_model",
     "is_root_model",
+    "names_in",
     "names_in_json",
     "resolve",
     "schema_of",

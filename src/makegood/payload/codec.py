@@ -12,6 +12,7 @@ from makegood.payload import foreign
 from makegood.payload.defaults import own_defaults
 from makegood.payload.faults import first_difference, naive, too_deep, too_large, unencodable, unreadable
 from makegood.payload.finding import sort_sets, unknown_field
+from makegood.payload.floats import kept_float, told_where
 from makegood.payload.parts import naive_moment
 from makegood.payload.traits import traits_of
 
@@ -36,7 +37,7 @@ class Codec:
         self.hint = NoneType if hint is None else hint
         self._traits = traits_of(self.hint)
         self._write = msgspec.json.Encoder(enc_hook=foreign.written).encode
-        self._decode = msgspec.json.Decoder(self.hint, dec_hook=foreign.read).decode
+        self._decode = msgspec.json.Decoder(self.hint, dec_hook=foreign.read, float_hook=kept_float).decode
 
     def encode(self, value: Any, where: str = "value", *, limit: int = PAYLOAD_MAX) -> bytes:
         """Compact JSON from which `decode` makes an equal value.
@@ -47,13 +48,13 @@ class Codec:
         try:
             raw = self._encode(value)
         except Exception as error:  # the user's own types take part in all of this, with errors of their own
-            raise unencodable(value, where, error, tactful=traits.marks.any) from None
+            raise unencodable(value, where, error, traits.marks) from None
         if len(raw) > limit:
             raise too_large(where, len(raw), limit)
         if raw.count(b"[") + raw.count(b"{") > NESTING_MAX and nesting(raw) > NESTING_MAX:
             raise too_deep(where, NESTING_MAX)
         if traits.holds_moments and NAIVE.search(raw) and (path := naive_moment(value, where)):
-            raise naive(path)
+            raise naive(traits.marks.shown(path, where))
         back = self._read(raw, where)
         self._check_kept(value, back, where)
         # An int given for a float is written as the float it is, so that equal inputs are equal bytes.
@@ -93,7 +94,7 @@ class Codec:
             value = self._decode(raw)
             self._finish(value)
         except Exception as error:
-            raise unreadable(where, error, self._traits.marks) from None
+            raise unreadable(where, told_where(error, raw), self._traits.marks) from None
         return value
 
     def _finish(self, value: Any) -> None:
@@ -104,7 +105,7 @@ class Codec:
             own_defaults(value)
 
     def _check_known(self, json: Any, where: str) -> None:
-        unknown = unknown_field(self._traits.form, json, where)
+        unknown = unknown_field(self._traits.form, json, where, self._traits.marks)
         if unknown is not None:
             raise unknown
 
@@ -114,7 +115,7 @@ class Codec:
             # Equality is the fast road; types without an equality of all their fields take the walk.
             if not traits.partly_equal and back == value:
                 return
-            lost = first_difference(value, back, where, exact=traits.holds_any, tactful=traits.marks.any)
+            lost = first_difference(value, back, where, exact=traits.holds_any, marks=traits.marks)
         except Exception as error:
             raise unreadable(where, error, traits.marks) from None
         if lost:

@@ -121,8 +121,8 @@ class Envelope:
 
     def _closed(self, codec: PayloadCodec, clear: bytes, where: str) -> str:
         try:
-            stored = codec.encode(clear)
-            kept = codec.decode(stored) == clear
+            stored = _bytes(codec.encode(clear), "encode")
+            kept = _bytes(codec.decode(stored), "decode") == clear
         except Exception as error:  # the user's own
             raise PayloadError(f"{where}: codec {codec.name!r} failed: {in_words(error)}") from None
         if not kept:
@@ -140,6 +140,13 @@ class Envelope:
                 f"{where} is stored by codec {name!r}, and this process was given {self._codec.name!r}"
             )
         try:
-            return self._codec.decode(text.encode() if form == "=" else urlsafe_b64decode(text))
+            stored = text.encode() if form == "=" else urlsafe_b64decode(text)
+            return _bytes(self._codec.decode(stored), "decode")
         except Exception as error:  # the user's own
             raise PayloadError(f"{where}: codec {name!r} cannot open it: {in_words(error)}") from None
+
+
+def _bytes(made: object, by: str) -> bytes:
+    if not isinstance(made, bytes | bytearray | memoryview):
+        raise TypeError(f"its {by} gave {type(made).__name__}; it must give bytes")
+    return bytes(made)

@@ -1,5 +1,6 @@
 """Why a value cannot be kept as JSON, and where in it: slow and careful, walked only after a failure."""
 
+from collections.abc import Iterator
 from datetime import datetime, time
 from typing import Any
 
@@ -8,9 +9,7 @@ import msgspec
 from makegood.errors import PayloadError
 from makegood.payload.foreign import fields_at_fault, is_model, written
 from makegood.payload.parts import at, field_names, parts
-from makegood.payload.secrets import Marks
-
-NO_MARKS = Marks()
+from makegood.payload.secrets import NO_MARKS, Marks
 
 
 def unsupported(what: str) -> str:
@@ -52,18 +51,20 @@ def naive(where: str) -> PayloadError:
     )
 
 
-def unencodable(value: Any, where: str, error: Exception, *, tactful: bool) -> PayloadError:
+def unencodable(value: Any, where: str, error: Exception, marks: Marks) -> PayloadError:
     """The error for a value that could not be written: names the innermost part that is at fault.
 
-    Nothing is said of what the values are where that has to be `tactful`.
+    Nothing is said of what the values are where some are marked as secret.
     """
     if isinstance(error, RecursionError):
         return PayloadError(f"{where} is nested too deeply, or holds itself; pass a flatter value")
-    while (part := _part_at_fault(value, where)) is not None:
-        where, value, error = part
-    why = "" if tactful else f" ({_one_line(error)})"
+    path = where
+    while (part := _part_at_fault(value, path)) is not None:
+        path, value, error = part
+    where = marks.shown(path, where)
+    why = "" if marks.any else f" ({_one_line(error)})"
     if isinstance(error, UnicodeEncodeError):
-        half = "" if tactful else f" ({value!r:.60})"
+        half = "" if marks.any else f" ({value!r:.60})"
         return PayloadError(f"{where} holds half of a surrogate pair{half}, which is no text")
     if isinstance(value, dict):
         return PayloadError(f"{where}: {error}; the keys of a JSON object are strings")
@@ -93,27 +94,47 @@ def unreadable(where: str, error: Exception, marks: Marks = NO_MARKS) -> Payload
         path += tail.removesuffix("`").removeprefix("$")
     if marks.hides(path) and not text.startswith(_ABOUT_TYPES):
         text = "what it holds does not fit its type"
-    why = "; NaN and infinity have no JSON" if "`float`, got `null`" in text else ""
-    return PayloadError(f"{where}{path}: {text}{why}")
+    return PayloadError(f"{marks.shown(where + path, where)}: {text}{_hint(text)}")
+
+
+def _hint(text: str) -> str:
+    """What helps beside a message of msgspec's."""
+    return next((hint for words, hint in _HINTS.items() if words in text), "")
+
+
+_HINTS = {
+    "`float`, got `null`": "; NaN and infinity have no JSON",
+    "Invalid decimal": ', write it as "12.50"',
+    "Invalid RFC3339 encoded datetime": ', write it as "2027-01-31T09:30:00Z"',
+    "Invalid RFC3339 encoded date": ', write it as "2027-01-31"',
+    "Invalid RFC3339 encoded time": ', write it as "09:30:00"',
+    "Invalid ISO8601 duration": ', write it as "PT90S"',
+    "Invalid UUID": ', write it as "6f1c1e4e-9f4b-4a52-8f0e-2b3c4d5e6f70"',
+}
 
 
 _ABOUT_TYPES = ("Expected `", "Object missing required field `", "Field required")
 """How messages begin that tell nothing of a value."""
 
 
-def first_difference(given: Any, back: Any, where: str, *, exact: bool, tactful: bool) -> str | None:
+def first_difference(given: Any, back: Any, where: str, *, exact: bool, marks: Marks) -> str | None:
     """What of a value would not come back from JSON as it was, or None.
 
     A tuple for which a list comes back is kept where the hint asks for a sequence, but not (`exact`) where
     no hint says what it is.
     """
+    for path, one, two in _differences(given, back, where, exact):
+        return _lost(one, two, marks.shown(path, where), tactful=marks.any)
+    return None
+
+
+def _differences(given: Any, back: Any, where: str, exact: bool) -> Iterator[tuple[str, Any, Any]]:
     pairs = _pairs(given, back, exact)
-    if pairs is None:
-        return None if _same_leaf(given, back) else _lost(given, back, where, tactful=tactful)
-    differences = (
-        first_difference(one, two, at(where, (key,)), exact=exact, tactful=tactful) for key, one, two in pairs
-    )
-    return next(filter(None, differences), None)
+    if pairs is not None:
+        for key, one, two in pairs:
+            yield from _differences(one, two, at(where, (key,)), exact)
+    elif not _same_leaf(given, back):
+        yield where, given, back
 
 
 def _part_at_fault(value: Any, where: str) -> tuple[str, Any, Exception] | None:

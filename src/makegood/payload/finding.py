@@ -9,6 +9,7 @@ from makegood.errors import PayloadError
 from makegood.payload import foreign
 from makegood.payload.forms import Form
 from makegood.payload.parts import at
+from makegood.payload.secrets import NO_MARKS, Marks
 
 
 class UnknownField(PayloadError):
@@ -20,10 +21,10 @@ class UnknownField(PayloadError):
         self.path = path
 
 
-def unknown_field(form: Form | None, json: Any, where: str) -> UnknownField | None:
+def unknown_field(form: Form | None, json: Any, where: str, marks: Marks = NO_MARKS) -> UnknownField | None:
     """The first field that the type does not have, as the error to raise."""
     found = None if form is None else _unknown(form, json)
-    return None if found is None else UnknownField(at(where, found.path), found.form)
+    return None if found is None else UnknownField(marks.shown(at(where, found.path), where), found.form)
 
 
 def sort_sets(form: Form | None, json: Any) -> None:

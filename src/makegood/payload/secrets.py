@@ -52,6 +52,16 @@ class Marks(msgspec.Struct, frozen=True):
         told = bool(names) and names[-1] in self.known - self.marked - self.holding
         return self.any and (self.whole or not told or not self.marked.isdisjoint(names))
 
+    def shown(self, path: str, where: str) -> str:
+        """A path that begins with `where`, up to a secret: what is in one may be named by a key of it."""
+        fields = FIELD.finditer(path, len(where))
+        ends = (field.end() for field in fields if field[1] in self.marked)
+        end = len(where) if self.whole else next(ends, len(path))
+        return path if end == len(path) else f"{path[:end]}[...]"
+
+
+NO_MARKS = Marks()
+
 
 def marks_of(hint: Any) -> Marks:
     """Look through a type and the fields of all classes in it."""
@@ -64,6 +74,11 @@ def marks_of(hint: Any) -> Marks:
         ),
         known=frozenset(name for name, _, _ in fields),
     )
+
+
+def names_in(*hints: Any) -> frozenset[str]:
+    """The names that the fields of all classes in these types have."""
+    return frozenset(name for hint in hints for name, _ in _fields_in(hint))
 
 
 def _fields_in(hint: Any) -> Iterator[tuple[str, Any]]:

@@ -226,12 +226,12 @@ class Teller:
         if wait <= 0:
             return words
         if phase in ASKS_A_PERSON:
-            return f"{words}; a call may still arrive for {span(wait)}"
-        return f"{words}, {'for' if phase in WAITING_OUT else 'in'} {span(wait)}"
+            return f"{words}; a call may still arrive for at least {span(wait)}"
+        return f"{words}, {'for at least' if phase in WAITING_OUT else 'in'} {span(wait)}"
 
     def _longer(self, row: Row, step: int, until: Millis) -> str:
         name = self._plan.steps[step].name
-        return f"{name}: waited out for longer: a call may still arrive for {span(until - row.at)} from here"
+        return f"{name}: waited out for longer, for at least {span(until - row.at)} from here"
 
     def _submitted(self, row: Row, fact: TaskSubmitted) -> str:
         deadline = f", deadline in {span(fact.deadline - row.at)}" if fact.deadline else ""

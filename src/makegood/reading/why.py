@@ -176,7 +176,7 @@ def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unread: Collection[
     acts = [(_command(task_id, act), _means(plan, head, act)) for act in open_to_you]
     yield from _list('What you can do (with --why "..." the history keeps your reason)', acts)
     if any(act.result for act in open_to_you):
-        yield "JSON is what the step's action returns; with --app APP it is checked by its type."
+        yield "JSON is what the step's action returns; APP is the app that has it, and checks it by its type."
 
 
 def _standing(step: StepPast) -> str:
@@ -209,7 +209,7 @@ def _why_in_doubt(step: StepPlan, opened: Open) -> str:
 
 
 def _command(task_id: str, act: OpenAct) -> str:
-    result = "--result JSON" if act.result else ""
+    result = "--result JSON --app APP" if act.result else ""
     return " ".join(filter(None, ("makegood", act.verb, task_id, act.step, act.verdict, result)))
 
 

@@ -64,6 +64,8 @@ class Engine:
         self.store = store
         self.clock = clock or SystemClock()
         self.member_id = f"{chance.getrandbits(48):012x}"
+        self.agents = tuple(agent.name for agent in agents)
+        """Their names."""
         self.desk = Desk(store, self.clock, self.member_id, random_bits=chance.getrandbits)
         self._runner: Runner | None = None
         self._tasks: list[asyncio.Task[None]] = []

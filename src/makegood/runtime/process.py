@@ -79,5 +79,5 @@ async def _up(store_url: str, made: Callable[[Callable[[str], None]], Engine], g
 
 async def _serve(engine: Engine, store_url: str) -> None:
     await engine.start()
-    log.info("up as %s on %s", engine.member_id, store_url)
+    log.info("up as %s on %s, with %s", engine.member_id, store_url, ", ".join(engine.agents))
     await engine.failed()

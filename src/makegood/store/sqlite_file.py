@@ -12,6 +12,7 @@ from typing import TypeVar
 import apsw
 
 from makegood.errors import SchemaMismatch, StoreUnavailable, StoreUncertain
+from makegood.store import forks
 from makegood.store.migrations import Applied, Migration, pending
 from makegood.store.paths import refuse_path
 from makegood.store.queries import load_queries
@@ -69,7 +70,7 @@ class SqliteFile:
         self._jitter = jitter
         self._connection: apsw.Connection | None = None
         self._process = 0
-        self._identity = (0, 0)
+        self._file = self._log = forks.NO_FILE
         self._was_full = False
 
     async def open(self) -> None:
@@ -85,6 +86,7 @@ class SqliteFile:
         connection, self._connection = self._connection, None
         if connection is not None and self._process == os.getpid():
             connection.close()
+            forks.closed(self._file)
 
     async def read(self, work: Work[T]) -> T:
         """What `work` returns. It is called again when the file was locked."""
@@ -104,17 +106,18 @@ class SqliteFile:
         try:
             new = await self.read(self._is_new)  # before anything is written: it may be somebody else's file
             await self.read(self._configure)
-            if new or migrate:
-                return await self.write(self._apply)
+            applied = await self.write(self._apply) if new or migrate else ()
             await self.read(self._check)
-            return ()
+            self._log = self._log_now()
         except BaseException:
             self.close()
             raise
+        return applied
 
     def _connect(self) -> apsw.Connection:
         refuse_library(apsw.sqlite_lib_version())
         refuse_path(self.path)
+        forks.refuse_inherited(self.path)
         try:
             connection = apsw.Connection(str(self.path))
         except apsw.Error as error:
@@ -123,7 +126,8 @@ class SqliteFile:
             connection.close()
             raise StoreUnavailable(f"{self.path} is read-only for this user; {_WAYS_OUT[apsw.ReadOnlyError]}")
         self._process = os.getpid()
-        self._identity = self._identity_now()
+        self._file, self._log = forks.identity_of(self.path), forks.NO_FILE
+        forks.opened(self._file)
         return connection
 
     def _is_new(self, db: apsw.Connection) -> bool:
@@ -171,13 +175,15 @@ class SqliteFile:
                 f"{self.path} is not open; use it inside `async with`, or await open() first"
             )
         if self._process != os.getpid():
-            raise StoreUnavailable(f"{self.path} was opened before a fork; open a store in each process")
+            raise StoreUnavailable(f"{self.path} was opened before a fork; open it only after the fork")
         return self._connection
 
     def _transaction(self, work: Work[T]) -> T:
         db = self._connected()
-        if self._identity_now() != self._identity:
+        if forks.identity_of(self.path) != self._file:
             raise StoreUnavailable(f"{self.path} was deleted or replaced while open; start the process again")
+        if self._log_now() != self._log != forks.NO_FILE:
+            raise StoreUnavailable(self._lost_log)
         if self._was_full:
             self._give_back_log(db)
         try:
@@ -206,6 +212,8 @@ class SqliteFile:
             raise  # certainly not written: the lock was missing, or the log's last page did not fit
         except apsw.Error as error:
             raise StoreUncertain(f"{self.path}: a commit may have failed: {_explained(error)}") from error
+        if self._log_now() != self._log != forks.NO_FILE:
+            raise StoreUncertain(self._lost_log)
 
     async def _patiently(self, attempt: Callable[[], T]) -> T:
         busy: apsw.BusyError
@@ -219,12 +227,16 @@ class SqliteFile:
             await self._sleep(pause)
         raise StoreUnavailable(f"{self.path}: {_explained(busy)}") from busy
 
-    def _identity_now(self) -> tuple[int, int]:
-        try:
-            found = os.stat(self.path)
-        except OSError:
-            return 0, 0
-        return found.st_dev, found.st_ino
+    def _log_now(self) -> forks.Identity:
+        return forks.identity_of(f"{self.path}-wal")
+
+    @property
+    def _lost_log(self) -> str:
+        return (
+            f"the log of {self.path} was deleted or replaced while open, as may be where this process opened "
+            "and closed the file by other means, with sqlite3 say; start the process again, and do such in "
+            "another one"
+        )
 
 
 def refuse_library(version: str) -> None:

@@ -39,12 +39,15 @@ class MadeUp:
         made = next(_candidates(schema, paths, number))  # good enough for those who only refer to it
         return msgspec.Raw(msgspec.json.encode(made))
 
-    def input(self, given: bytes | None = None) -> bytes:
-        """What is given, or was said, or else made up. Raises PayloadError for what the plan cannot take."""
+    def input(self, given: Any = None, json: bytes | None = None) -> bytes:
+        """What is given, as it is or as JSON, or was said, or else made up.
+
+        Raises PayloadError for what the plan cannot take.
+        """
         plan = self._plan
         codec = codec_for(plan.input_type)
-        if given is not None:
-            return codec.encode(codec.decode(given, "input"), "input")
+        if given is not None or json is not None:
+            return codec.encode(given if json is None else codec.decode(json, "input"), "input")
         said = self._stage.given(plan)
         if said is not None:
             return said

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 from makegood.authoring.agent import Agent
 from makegood.authoring.plans import PlanDefinition
 from makegood.core.record import AT_REST
-from makegood.payload import codec_for, resolve
+from makegood.payload import resolve
 from makegood.reading import view, why
 from makegood.reading.words import state_name
 from makegood.testing.rehearsal import outside
@@ -82,7 +82,7 @@ class Performance:
         check(case, plan.plan)
         stage = (stage or Rehearsal()).running(agents)
         made_up = MadeUp(plan, stage)
-        raw = made_up.input(None if input is None else codec_for(plan.input_type).encode(input, "input"))
+        raw = made_up.input(input)
         self._clock = clock
         self._trial = Trial(plan, case, stage, made_up, raw)
         self._playing = clock.run(self._begin())

@@ -22,19 +22,20 @@ def rehearse(
     *,
     agents: Iterable[Agent] = (),
     stage: Rehearsal | None = None,
-    input: bytes | None = None,
+    input: Any = None,
+    input_json: bytes | None = None,
     pairs: bool = False,
 ) -> Report:
     """Play a plan with no fault, with every single one and, if asked, with every two.
 
     `agents` are those whose own functions are run, against fake services; the others are simulated as they
-    are declared. `stage` says more. `input` is JSON; without it one is made up. `pairs`: also every two
-    faults. Raises PlanError where an own function reaches for anything but a fake service, or for none;
-    PlanError, PayloadError for what the plan cannot be given.
+    are declared. `stage` says more. `input` is what the plan is given, `input_json` the same as JSON; without
+    either it is made up. `pairs`: also every two faults. Raises PlanError where an own function reaches for
+    anything but a fake service, or for none; PlanError, PayloadError for what the plan cannot be given.
     """
     stage = (stage or Rehearsal()).running(agents)
     made_up, findings = MadeUp(plan, stage), Findings()
-    given = made_up.input(input)
+    given = made_up.input(input, input_json)
 
     def play(case: Case) -> Trial:
         trial = Trial(plan, case, stage, made_up, given).play()

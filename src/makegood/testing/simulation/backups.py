@@ -84,7 +84,7 @@ class Backup:
         engine = Engine(store, clock=clock, chance=Random(0), watched=False)
         connection = Connection(engine.desk, Envelope())
         await engine.start()
-        connection.is_open = True
+        connection.open()
         await restored(connection, "ann", "the disk is gone; this is the backup")
         await engine.stop()
         assert clock.monotonic() < self._world.dark_until, "telling of a backup took too long"
