@@ -26,6 +26,8 @@ def kept_float(digits: str) -> float:
 
 def told_where(error: Exception, raw: bytes) -> Exception:
     """The same error; that of `kept_float` with the keys that msgspec leaves out of its path."""
+    if not isinstance(error, msgspec.ValidationError):
+        return error
     said, _, path = str(error).partition(" - at `$")
     if said != _ROUNDED:
         return error
