@@ -19,7 +19,7 @@ demo: $(VENV)/with-cli
 	$(BIN)/makegood demo
 
 test: lint $(VENV)/with-tools
-	$(BIN)/pytest -n 3
+	$(BIN)/pytest -n 2
 
 # Kills, failing disks and wrong clocks for an evening. What ran before is not run again, so pieces add up:
 # make soak KILLS=500, and the rest tomorrow; make soak SEED=1000 is another evening.

@@ -12,7 +12,7 @@ import httpx
 import requests
 import urllib3
 
-MOMENT = 0.3
+MOMENT = 1.0
 """Seconds."""
 
 

@@ -282,3 +282,10 @@ def test_the_library_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr(SqliteStore, "library", "SQLite 3.51.2 (apsw 3.51.2.0)")
     [(level, what)] = told(run(examine(SqliteStore(tmp_path / "a.db"), TurnedClock())), "library")
     assert (level, what) == (Level.BROKEN, "SQLite 3.51.2 can lose commits")
+
+
+def test_a_file_that_others_may_read_is_said_to_be_so() -> None:
+    lines = list(lines_of_place(msgspec.structs.replace(WELL, mode=0o644)))
+    [(level, words)] = told(lines, "permissions")
+    assert level is Level.OK
+    assert words.startswith("644: any user may read what is recorded")

@@ -8,6 +8,7 @@ from makegood.health.place import Place
 MAGIC = b"SQLite format 3\0"
 JOURNAL_AT, WAL = 18, b"\x02\x02"
 OTHERS_MAY_WRITE = 0o002
+OTHERS_MAY_READ = 0o004
 
 FREE_MIN, FREE_LITTLE = 64 << 20, 1 << 30
 """Bytes: below the first a checkpoint may not fit any more; below the second it is time to make room."""
@@ -75,6 +76,8 @@ def _permissions(place: Place) -> Line:
         return broken("permissions", f"{told}: this user may not write {what}", "let this user write both")
     if place.mode & OTHERS_MAY_WRITE:
         return warn("permissions", f"{told}: any user may change what is recorded", f"chmod o-w {place.path}")
+    if place.mode & OTHERS_MAY_READ:
+        return ok("permissions", f"{told}: any user may read what is recorded; chmod o-r if that is too much")
     return ok("permissions", told)
 
 
