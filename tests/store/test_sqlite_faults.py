@@ -234,6 +234,8 @@ def test_a_commit_into_a_log_that_is_gone_by_then_is_uncertain(path: Path, run: 
     run(file.open())
     with pytest.raises(StoreUncertain, match=r"log of .* was deleted or replaced"):
         run(file.write(lambda db: Path(f"{path}-wal").unlink()))
+    with pytest.raises(StoreUnavailable, match="deleted or replaced"):
+        run(file.read(lambda db: None))  # it would find its own commit there, and take it for durable
     file.close()
 
 

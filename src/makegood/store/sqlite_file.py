@@ -176,14 +176,14 @@ class SqliteFile:
             )
         if self._process != os.getpid():
             raise StoreUnavailable(f"{self.path} was opened before a fork; open it only after the fork")
+        if forks.identity_of(self.path) != self._file:
+            raise StoreUnavailable(f"{self.path} was deleted or replaced while open; start the process again")
+        if self._log_now() != self._log != forks.NO_FILE:  # what is read there may be in nobody else's eyes
+            raise StoreUnavailable(self._lost_log)
         return self._connection
 
     def _transaction(self, work: Work[T]) -> T:
         db = self._connected()
-        if forks.identity_of(self.path) != self._file:
-            raise StoreUnavailable(f"{self.path} was deleted or replaced while open; start the process again")
-        if self._log_now() != self._log != forks.NO_FILE:
-            raise StoreUnavailable(self._lost_log)
         if self._was_full:
             self._give_back_log(db)
         try:
