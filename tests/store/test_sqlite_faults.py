@@ -208,6 +208,22 @@ def test_a_file_that_was_deleted_is_not_written_on(path: Path, run: Run, replace
     run(other.close())
 
 
+def test_a_file_that_is_deleted_while_it_is_opened_is_not_used(
+    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(path)
+    with (
+        monkeypatch.context() as meanwhile,
+        pytest.raises(StoreUnavailable, match="while it was being opened"),
+    ):
+        meanwhile.setattr(apsw, "connection_hooks", [lambda db: path.unlink()])
+        run(store.open())
+    assert not path.exists()
+    run(store.open())
+    run(store.commit([change()]))
+    run(store.close())
+
+
 def test_nothing_is_written_on_into_a_log_that_this_process_lost_by_closing_the_file(path: Path) -> None:
     async def scenario() -> None:
         async with opened(path) as store:

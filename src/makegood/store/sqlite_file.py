@@ -125,8 +125,11 @@ class SqliteFile:
         if connection.readonly("main"):
             connection.close()
             raise StoreUnavailable(f"{self.path} is read-only for this user; {_WAYS_OUT[apsw.ReadOnlyError]}")
-        self._process = os.getpid()
         self._file, self._log = forks.identity_of(self.path), forks.NO_FILE
+        if self._file == forks.NO_FILE:
+            connection.close()
+            raise StoreUnavailable(f"{self.path} was deleted while it was being opened; open it again")
+        self._process = os.getpid()
         forks.opened(self._file)
         return connection
 
