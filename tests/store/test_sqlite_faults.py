@@ -2,11 +2,10 @@
 
 import asyncio
 import errno
-import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import apsw
@@ -193,66 +192,6 @@ def test_a_disk_that_was_full_gets_back_what_the_log_took(path: Path) -> None:
             reader.close()
 
     asyncio.run(scenario())
-
-
-@pytest.mark.parametrize("replaced", [False, True])
-def test_a_file_that_was_deleted_is_not_written_on(path: Path, run: Run, replaced: bool) -> None:
-    store, other = SqliteStore(path), SqliteStore(path)
-    run(store.open())
-    path.unlink()
-    if replaced:
-        run(other.open())
-    with pytest.raises(StoreUnavailable, match="deleted or replaced"):
-        run(store.commit([change()]))
-    run(store.close())
-    run(other.close())
-
-
-def test_a_file_that_is_deleted_while_it_is_opened_is_not_used(
-    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = SqliteStore(path)
-    with (
-        monkeypatch.context() as meanwhile,
-        pytest.raises(StoreUnavailable, match="while it was being opened"),
-    ):
-        meanwhile.setattr(apsw, "connection_hooks", [lambda db: path.unlink()])
-        run(store.open())
-    assert not path.exists()
-    run(store.open())
-    run(store.commit([change()]))
-    run(store.close())
-
-
-def test_nothing_is_written_on_into_a_log_that_this_process_lost_by_closing_the_file(path: Path) -> None:
-    async def scenario() -> None:
-        async with opened(path) as store:
-            await store.commit([change("before")])
-            with closing(
-                sqlite3.connect(path)
-            ) as looked:  # takes itself for the last one, and all locks along
-                assert looked.execute("SELECT task_id FROM tasks").fetchall() == [("before",)]
-            with pytest.raises(
-                StoreUnavailable, match=r"log of .*tasks\.db was deleted or replaced while open"
-            ):
-                await store.commit([change("after")])
-        async with opened(path) as again:
-            assert await again.load(["after"]) == [None]
-            await assert_works_on(again)
-
-    asyncio.run(scenario())
-
-
-def test_a_commit_into_a_log_that_is_gone_by_then_is_uncertain(path: Path, run: Run) -> None:
-    file = SqliteFile(
-        path, migrations=load_migrations("sqlite"), wall=lambda: 0, sleep=asyncio.sleep, jitter=lambda: 0.0
-    )
-    run(file.open())
-    with pytest.raises(StoreUncertain, match=r"log of .* was deleted or replaced"):
-        run(file.write(lambda db: Path(f"{path}-wal").unlink()))
-    with pytest.raises(StoreUnavailable, match="deleted or replaced"):
-        run(file.read(lambda db: None))  # it would find its own commit there, and take it for durable
-    file.close()
 
 
 def test_a_damaged_file_is_named(path: Path, run: Run) -> None:

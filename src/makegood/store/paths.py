@@ -1,11 +1,16 @@
 """Paths at which no database can be: found before SQLite is asked, which says less of them."""
 
+import os
+import re
 from pathlib import Path
 
 from makegood.errors import StoreUnavailable
 
 NAME_BYTES_MAX, PATH_BYTES_MAX = 247, 504
 """What SQLite opens: it puts files beside a database, with names that are up to 8 bytes longer."""
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""Where Linux lists what is mounted: the fifth word of a line is the place (proc(5))."""
 
 SHOWN = 100
 """Characters that a message shows of a path that is too long."""
@@ -39,6 +44,8 @@ def _in_the_way(path: Path) -> str | None:
             return "this is a folder; name a file in it"
         if path.exists() and not path.is_file():
             return "this is no plain file; name another one"
+        if path.exists():
+            return _apart_from_its_log(path)
         nearest = next(folder for folder in path.parents if folder.exists())
         if not nearest.is_dir():
             return f"{nearest} is a file, not a folder; name another file"
@@ -47,6 +54,25 @@ def _in_the_way(path: Path) -> str | None:
     except OSError:  # what may not even be looked at; SQLite will say so
         pass
     return None
+
+
+def _apart_from_its_log(path: Path) -> str | None:
+    """Why processes could have two logs of one file: SQLite looks for the log by the name."""
+    names = path.stat().st_nlink
+    if names > 1:
+        return f"this file has {names} names (hard links), and with each a log of its own; delete the others"
+    if mounted(path):
+        return "this file is mounted by itself, and its log would be somewhere else; mount its folder instead"
+    return None
+
+
+def mounted(path: Path, mounts: Path = MOUNTS) -> bool:
+    """Whether something is mounted at just this place; False where the system does not tell."""
+    if not mounts.exists():
+        return False
+    places = (line.split(b" ")[4] for line in mounts.read_bytes().splitlines())
+    spelled = (re.sub(rb"\\([0-7]{3})", lambda octal: bytes([int(octal[1], 8)]), place) for place in places)
+    return os.fsencode(os.path.realpath(path)) in spelled
 
 
 def _named(path: str) -> str:

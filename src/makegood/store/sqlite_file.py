@@ -12,7 +12,7 @@ from typing import TypeVar
 import apsw
 
 from makegood.errors import SchemaMismatch, StoreUnavailable, StoreUncertain
-from makegood.store import forks
+from makegood.store import holds
 from makegood.store.migrations import Applied, Migration, pending
 from makegood.store.paths import refuse_path
 from makegood.store.queries import load_queries
@@ -69,8 +69,9 @@ class SqliteFile:
         self._sleep = sleep
         self._jitter = jitter
         self._connection: apsw.Connection | None = None
+        self._hold: holds.Hold | None = None
+        self._turn = holds.new_turn()
         self._process = 0
-        self._file = self._log = forks.NO_FILE
         self._was_full = False
 
     async def open(self) -> None:
@@ -84,9 +85,13 @@ class SqliteFile:
     def close(self) -> None:
         """Let go of the file; safe to call twice."""
         connection, self._connection = self._connection, None
-        if connection is not None and self._process == os.getpid():
-            connection.close()
-            forks.closed(self._file)
+        if connection is None or self._hold is None or self._process != os.getpid():
+            return
+        if (
+            self._hold.lost or self._hold.replaced
+        ):  # others' commits must not be written over, nor their log deleted
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        self._hold.leave(connection.close)
 
     async def read(self, work: Work[T]) -> T:
         """What `work` returns. It is called again when the file was locked."""
@@ -102,13 +107,15 @@ class SqliteFile:
 
     async def _enter(self, *, migrate: bool) -> tuple[str, ...]:
         if self._connection is None:
-            self._connection = self._connect()
+            with holds.guard:
+                self._connection = self._connect()
+        assert self._hold is not None
         try:
             new = await self.read(self._is_new)  # before anything is written: it may be somebody else's file
             await self.read(self._configure)
             applied = await self.write(self._apply) if new or migrate else ()
             await self.read(self._check)
-            self._log = self._log_now()
+            self._hold.tighten()
         except BaseException:
             self.close()
             raise
@@ -117,20 +124,22 @@ class SqliteFile:
     def _connect(self) -> apsw.Connection:
         refuse_library(apsw.sqlite_lib_version())
         refuse_path(self.path)
-        forks.refuse_inherited(self.path)
+        holds.refuse_held(self.path)
         try:
             connection = apsw.Connection(str(self.path))
         except apsw.Error as error:
             raise StoreUnavailable(f"{self.path}: {_explained(error)}") from error
-        if connection.readonly("main"):
+        try:
+            if connection.readonly("main"):
+                raise StoreUnavailable(
+                    f"{self.path} is read-only for this user; {_WAYS_OUT[apsw.ReadOnlyError]}"
+                )
+            self._hold = holds.hold_of(self.path, connection.filename)
+        except StoreUnavailable:
             connection.close()
-            raise StoreUnavailable(f"{self.path} is read-only for this user; {_WAYS_OUT[apsw.ReadOnlyError]}")
-        self._file, self._log = forks.identity_of(self.path), forks.NO_FILE
-        if self._file == forks.NO_FILE:
-            connection.close()
-            raise StoreUnavailable(f"{self.path} was deleted while it was being opened; open it again")
+            raise
         self._process = os.getpid()
-        forks.opened(self._file)
+        self._hold.enter()
         return connection
 
     def _is_new(self, db: apsw.Connection) -> bool:
@@ -173,16 +182,16 @@ class SqliteFile:
         return pending(str(self.path), self._migrations, applied)
 
     def _connected(self) -> apsw.Connection:
-        if self._connection is None:
+        if self._connection is None or self._hold is None:
             raise StoreUnavailable(
                 f"{self.path} is not open; use it inside `async with`, or await open() first"
             )
         if self._process != os.getpid():
             raise StoreUnavailable(f"{self.path} was opened before a fork; open it only after the fork")
-        if forks.identity_of(self.path) != self._file:
+        if self._hold.replaced:
             raise StoreUnavailable(f"{self.path} was deleted or replaced while open; start the process again")
-        if self._log_now() != self._log != forks.NO_FILE:  # what is read there may be in nobody else's eyes
-            raise StoreUnavailable(self._lost_log)
+        if self._hold.lost:
+            raise StoreUnavailable(holds.lost_log(self.path))
         return self._connection
 
     def _transaction(self, work: Work[T]) -> T:
@@ -215,31 +224,21 @@ class SqliteFile:
             raise  # certainly not written: the lock was missing, or the log's last page did not fit
         except apsw.Error as error:
             raise StoreUncertain(f"{self.path}: a commit may have failed: {_explained(error)}") from error
-        if self._log_now() != self._log != forks.NO_FILE:
-            raise StoreUncertain(self._lost_log)
+        if self._hold is not None and self._hold.lost:
+            raise StoreUncertain(holds.lost_log(self.path))
 
     async def _patiently(self, attempt: Callable[[], T]) -> T:
         busy: apsw.BusyError
         for pause in pauses(self._jitter):
             try:
-                return attempt()
+                with self._turn:
+                    return attempt()
             except apsw.BusyError as error:
                 busy = error
             except apsw.Error as error:
                 raise StoreUnavailable(f"{self.path}: {_explained(error)}") from error
             await self._sleep(pause)
         raise StoreUnavailable(f"{self.path}: {_explained(busy)}") from busy
-
-    def _log_now(self) -> forks.Identity:
-        return forks.identity_of(f"{self.path}-wal")
-
-    @property
-    def _lost_log(self) -> str:
-        return (
-            f"the log of {self.path} was deleted or replaced while open, as may be where this process opened "
-            "and closed the file by other means, with sqlite3 say; start the process again, and do such in "
-            "another one"
-        )
 
 
 def refuse_library(version: str) -> None:
@@ -265,6 +264,8 @@ def _explained(error: apsw.Error) -> str:
     way_out = next((text for kind, text in _WAYS_OUT.items() if isinstance(error, kind)), "try again")
     if code == "SQLITE_IOERR_SHMSIZE":  # the index of the log could not be made as large as it must be
         way_out = _WAYS_OUT[apsw.FullError]
+    if code == "SQLITE_IOERR_SHORT_READ":  # of a log that is new, by the index of an older one
+        way_out = "it or its log was deleted while a process had it open: end every process on it"
     return f"{error}{f' ({code})' if code else ''}; {way_out}"
 
 

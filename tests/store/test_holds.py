@@ -1,0 +1,244 @@
+"""What a process does beside makegood loses nothing: closing the file, forking. Nor does deleting it."""
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from makegood.errors import StoreUnavailable, StoreUncertain
+from makegood.store.migrations import load_migrations
+from makegood.store.paths import mounted
+from makegood.store.sqlite import SqliteStore
+from makegood.store.sqlite_file import SqliteFile
+from makegood.testing.conformance import COMMITTED, Run, change
+
+PROGRAMS = Path(__file__).with_name("programs.py")
+LOST = r"the log of .*tasks\.db was deleted or replaced while open"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tasks.db"
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+def look_in_this_process(path: Path) -> None:
+    """With another copy of SQLite, which takes itself for the last one as it closes the file."""
+    with closing(sqlite3.connect(path)) as looked:
+        looked.execute("SELECT task_id FROM tasks").fetchall()
+
+
+def commit_in_another(path: Path, name: str) -> None:
+    subprocess.run([sys.executable, PROGRAMS, "commit_for", path, name, "3"], check=True, capture_output=True)
+
+
+def tasks_in(path: Path) -> set[str]:
+    with closing(apsw.Connection(str(path))) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return {task_id for [task_id] in db.execute("SELECT task_id FROM tasks")}
+
+
+# Closing the file by other means
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_file_that_the_process_closes_elsewhere_keeps_its_log(path: Path, run: Run, linked: bool) -> None:
+    name = path
+    if linked:
+        name = path.with_name("link.db")
+        name.symlink_to(path)
+    store = SqliteStore(name)
+    run(store.open())
+    look_in_this_process(path)
+    path.read_bytes()  # a copy does it as well
+    commit_in_another(path, "other")
+    assert list(run(store.commit([change("ours")]))) == [COMMITTED]
+    run(store.close())
+    assert tasks_in(path) == {"ours", "other-0", "other-1", "other-2"}
+    assert not path.with_name("tasks.db-wal").exists(), "the last one tidies up"
+
+
+LOOKS_MEANWHILE = """
+import asyncio, os, sqlite3, sys, threading
+from tests.store.programs import change, say
+from makegood.store.sqlite import SqliteStore
+
+async def main():
+    store, number = SqliteStore(sys.argv[1]), 0
+    await store.open()
+    await store.commit([change(f"big-{n}", row=bytes(100_000)) for n in range(100)])  # slow to move
+    looks = threading.Thread(target=look)
+    looks.start()
+    while looks.is_alive() or number < 20:
+        await store.commit([change(f"t-{number}")])
+        say(f"t-{number}")
+        number += 1
+    os.kill(os.getpid(), 9)
+
+def look():
+    db = sqlite3.connect(sys.argv[1])
+    db.execute("SELECT task_id FROM tasks").fetchall()
+    db.close()
+
+asyncio.run(main())
+"""
+
+
+def test_what_is_committed_while_a_thread_closes_the_file_is_durable(path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", LOOKS_MEANWHILE, path], capture_output=True, text=True)
+    told = set(done.stdout.split())
+    assert done.returncode == -9, done.stderr
+    assert len(told) >= 20
+    assert told - tasks_in(path) == set()
+
+
+# A file or a log that is taken away
+
+
+def take_away(path: Path, *endings: str) -> None:
+    for ending in endings:
+        path.with_name(path.name + ending).unlink()
+
+
+def test_a_file_that_was_deleted_is_not_written_on(path: Path, run: Run) -> None:
+    store = SqliteStore(path)
+    run(store.open())
+    take_away(path, "")
+    with pytest.raises(StoreUnavailable, match="deleted or replaced"):
+        run(store.commit([change()]))
+    with pytest.raises(
+        StoreUnavailable, match="deleted while a process had it open: end every process on it"
+    ):
+        run(SqliteStore(path).open())  # beside the log of the other one
+    run(store.close())
+
+
+def test_who_had_a_file_that_was_replaced_leaves_the_new_one_alone(path: Path, run: Run) -> None:
+    old, new = SqliteStore(path), SqliteStore(path)
+    run(old.open())
+    take_away(path, "", "-wal", "-shm")
+    run(new.open())
+    run(new.commit([change("before")]))
+    with pytest.raises(StoreUnavailable, match="deleted or replaced"):
+        run(old.commit([change()]))
+    run(old.close())
+    assert list(run(new.commit([change("after")]))) == [COMMITTED]
+    assert tasks_in(path) == {"before", "after"}
+    run(new.close())
+
+
+def test_who_had_a_log_that_was_deleted_neither_goes_on_nor_writes_it_over_others(
+    path: Path, run: Run
+) -> None:
+    store, second = SqliteStore(path), SqliteStore(path)
+    run(store.open())
+    run(store.commit([change(f"old-{n}", row=bytes(3000)) for n in range(20)]))
+    take_away(path, "-wal", "-shm")
+    with pytest.raises(StoreUnavailable, match=LOST):
+        run(second.open())  # it would have the index of the log that is gone
+    with pytest.raises(StoreUnavailable, match=LOST):
+        run(store.commit([change()]))
+    commit_in_another(path, "new")
+    run(store.close())
+    assert tasks_in(path) == {"new-0", "new-1", "new-2"}
+    run(second.open())  # all is closed that had the old one
+    assert list(run(second.commit([change("ours")]))) == [COMMITTED]
+    run(second.close())
+
+
+def test_a_commit_into_a_log_that_is_gone_by_then_is_uncertain(path: Path, run: Run) -> None:
+    file = SqliteFile(
+        path, migrations=load_migrations("sqlite"), wall=lambda: 0, sleep=asyncio.sleep, jitter=lambda: 0.0
+    )
+    run(file.open())
+    with pytest.raises(StoreUncertain, match=LOST):
+        run(file.write(lambda db: take_away(path, "-wal")))
+    with pytest.raises(StoreUnavailable, match=LOST):
+        run(file.read(lambda db: None))  # it would find its own commit there, and take it for durable
+    file.close()
+
+
+def test_a_file_that_is_deleted_while_it_is_opened_is_not_used(
+    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(path)
+    with (
+        monkeypatch.context() as meanwhile,
+        pytest.raises(StoreUnavailable, match="while it was being opened"),
+    ):
+        meanwhile.setattr(apsw, "connection_hooks", [lambda db: path.unlink()])
+        run(store.open())
+    assert not path.exists()
+    run(store.open())
+    run(store.commit([change()]))
+    run(store.close())
+
+
+# A file whose log is elsewhere for others
+
+
+def test_a_file_of_two_names_is_refused(path: Path, run: Run) -> None:
+    run(SqliteStore(path).open())
+    path.with_name("twin.db").hardlink_to(path)
+    with pytest.raises(StoreUnavailable, match=r"2 names \(hard links\), .*; delete the others"):
+        run(SqliteStore(path).open())
+
+
+def test_a_file_that_is_a_mount_point_is_known(tmp_path: Path) -> None:
+    path, table = tmp_path / "a \\ file.db", tmp_path / "mountinfo"
+    path.touch()
+    spelled = str(path).replace("\\", "\\134").replace(" ", "\\040")
+    assert "\\040" in spelled
+    table.write_text(f"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 8:1 /x {spelled} rw - ext4 /dev/sda1 rw\n")
+    assert mounted(path, table)
+    assert not mounted(tmp_path, table)
+    assert not mounted(path, tmp_path / "no such table")
+    assert mounted(Path("/"))
+
+
+# Forks
+
+
+def test_a_fork_waits_until_sqlite_is_not_at_work(path: Path, run: Run) -> None:
+    """Its locks would stay taken in the child, for whatever other file that opens."""
+    began, ended = threading.Event(), threading.Event()
+
+    def work(db: apsw.Connection) -> None:
+        began.set()
+        time.sleep(0.3)
+        ended.set()
+
+    async def use() -> None:
+        file = SqliteFile(
+            path,
+            migrations=load_migrations("sqlite"),
+            wall=lambda: 0,
+            sleep=asyncio.sleep,
+            jitter=lambda: 0.0,
+        )
+        await file.open()
+        await file.read(work)
+        file.close()
+
+    user = threading.Thread(target=asyncio.run, args=(use(),))
+    user.start()
+    assert began.wait(10)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if ended.is_set() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    user.join()
