@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from signal import SIGKILL
 from threading import Semaphore
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, cast
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -22,6 +22,11 @@ TOLD = ("taskId", "plan", "planVersion", "state", "paused", "reason", "createdAt
 LISTED = ("blocking", "inEffect", "inDoubt", "acts", "waiting")
 ANSWER_TIMEOUT = 10.0
 """Seconds in which an address must have answered."""
+LAST_WORDS = 0.5
+"""Seconds in which a command that has exited is heard to its end."""
+SAID_MAX = 500
+"""Bytes of what a command says that are kept: the last."""
+STDERR = 2
 POSTS_MAX = 10
 """Posts to one address at the same time, with those that nobody waits for any more."""
 
@@ -57,8 +62,9 @@ def name_of(hook: Hook) -> str:
 class Command:
     """Runs a command: the document is JSON on its standard input, MAKEGOOD_TASK_ID in its environment.
 
-    Cancelled, it is killed with all that it started. Raises MakegoodError when it ends with another code than
-    0, and, when it is made, for a command line that is none, or a program that is not there.
+    It is over once that has exited; what it left in the background goes on. Cancelled, it is killed with all
+    that it started. Raises MakegoodError when it exits with another code than 0, and, when it is made, for a
+    command line that is none, or a program that is not there.
     """
 
     def __init__(self, command: str) -> None:
@@ -79,25 +85,59 @@ class Command:
         self.name = f"command {os.path.basename(self._words[0])}"
 
     async def __call__(self, alert: Alert) -> None:
-        process = await asyncio.create_subprocess_exec(
+        transport, run = await asyncio.get_running_loop().subprocess_exec(
+            _Run,
             *self._words,
-            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
             env=os.environ | {"MAKEGOOD_TASK_ID": alert.task_id},
             start_new_session=True,
         )
         try:
-            _, said = await process.communicate(msgspec.json.encode(alert.document))
+            _give(transport, msgspec.json.encode(alert.document))
+            await run.exited.wait()
+            if code := transport.get_returncode():
+                words = await run.last_words()
+                raise MakegoodError(f"it exited {code}{words and f': {words}'}")
         except BaseException:
-            if process.returncode is None:
+            if transport.get_returncode() is None:
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, SIGKILL)
-                await process.wait()
+                    os.killpg(transport.get_pid(), SIGKILL)
+                await run.exited.wait()
             raise
-        if process.returncode:
-            words = said.decode(errors="replace").strip()[-500:]
-            raise MakegoodError(f"it exited {process.returncode}{words and f': {words}'}")
+        finally:
+            transport.close()
+
+
+def _give(transport: asyncio.SubprocessTransport, document: bytes) -> None:
+    """Write it to the standard input, as far as that is read."""
+    stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(0))
+    stdin.write(document)
+    stdin.write_eof()
+
+
+class _Run(asyncio.SubprocessProtocol):
+    """A command that runs. It is over with its process: what that has started may hold its standard error."""
+
+    def __init__(self) -> None:
+        self.exited = asyncio.Event()
+        self._said = b""
+        self._has_said_all = asyncio.Event()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._said = (self._said + data)[-SAID_MAX:]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == STDERR:
+            self._has_said_all.set()
+
+    async def last_words(self) -> str:
+        """The end of what it said on standard error, once it has exited."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._has_said_all.wait(), LAST_WORDS)
+        return self._said.decode(errors="replace").strip()
 
 
 class WebHook:

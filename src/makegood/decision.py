@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from makegood.core import machine
 from makegood.core.draft import Draft
-from makegood.core.events import Claimed, Row, TaskSubmitted, chain, decode_row, encode_row
+from makegood.core.events import Claimed, Row, TaskMoved, TaskSubmitted, chain, decode_row, encode_row
 from makegood.core.plan import Millis
-from makegood.core.record import encode_head
+from makegood.core.record import TaskState, encode_head
 from makegood.core.values import Values
 from makegood.errors import ActRefused
 from makegood.rooms import Entry, Rooms
@@ -97,6 +97,12 @@ class Decision:
         if entry.values is not None:
             entry.values.absorb(draft.facts)
         return Entry(entry.task_id, entry.version + 1, draft.head, entry.plan, entry.values)
+
+    @property
+    def parks(self) -> bool:
+        """Whether it is a person's from now on."""
+        moved = any(isinstance(fact, TaskMoved) for fact in self.draft.facts)
+        return moved and self.draft.head.state is TaskState.FAILED
 
     def tell(self) -> None:
         """Tell who waits what came of his fact."""

@@ -293,6 +293,13 @@ class Desk:
         else:
             self.shelf.keep(saved)
         decision.tell()
+        if decision.parks and self.rooms.deciding:
+            log.warning(
+                "task %s is parked; `makegood why %s` says for whom",
+                task_id,
+                task_id,
+                extra={"task_id": task_id},
+            )
         self.rooms.saved(saved)
         if self.rooms.agents is not None and decision.claims:
             self.rooms.agents.carry_out(saved, decision.claims, since)

@@ -32,7 +32,7 @@ class MakegoodError(Exception):
 
 class PlanError(MakegoodError):
     """What cannot be run as written: an app that cannot be imported; an agent, a plan or a document that
-    cannot keep the promises; a task id or a deadline that is none."""
+    cannot keep the promises; a task id, a start or a deadline that is none."""
 
 
 class PayloadError(MakegoodError):

@@ -28,7 +28,7 @@ Out = TypeVar("Out")
 
 __all__ = ["Makegood", "Task"]
 
-CLOSED = "this Makegood is closed; open it again, and take its tasks from there"
+CLOSED = "this Makegood is not open, or not any more; use it in a `with` block, or call open() first"
 
 
 class Background:
@@ -120,8 +120,7 @@ def _gives_task(
 ) -> Callable[Concatenate[Any, P], "Task[Out]"]:
     @functools.wraps(method)
     def waiting(self: Any, /, *args: P.args, **named: P.kwargs) -> Task[Out]:
-        twin = self._background.run(lambda: method(self._twin, *args, **named))
-        return Task(self._background, twin)
+        return Task(self, self._background.run(lambda: method(self._twin, *args, **named)))
 
     return waiting
 
@@ -132,7 +131,7 @@ def _gives_tasks(
     @functools.wraps(method)
     def waiting(self: Any, /, *args: P.args, **named: P.kwargs) -> Sequence[Task[Out]]:
         twins = self._background.run(lambda: method(self._twin, *args, **named))
-        return [Task(self._background, twin) for twin in twins]
+        return [Task(self, twin) for twin in twins]
 
     return waiting
 
@@ -146,13 +145,17 @@ def _same_terms(
 class Task(Generic[Out]):
     """A handle on one task: wait for it, look at it, act on it. See makegood.Task."""
 
-    def __init__(self, background: Background, twin: client.Task[Out]) -> None:
-        self._background = background
+    def __init__(self, makegood: "Makegood", twin: client.Task[Out]) -> None:
+        self._makegood = makegood
         self._twin = twin
         self.task_id = twin.task_id
 
     def __repr__(self) -> str:
         return repr(self._twin)
+
+    @property
+    def _background(self) -> Background:
+        return self._makegood._background
 
     def result(self, timeout: float | timedelta | None = None) -> Out:
         """Wait for its output. Raises Compensated or Failed with the reason, TimeoutError, PayloadError when
@@ -175,15 +178,14 @@ class Task(Generic[Out]):
 class Makegood:
     """A connection to a store and, with agents, everything that drives its tasks. See makegood.Makegood.
 
-    Use it as a context manager, or open and close it. Making one starts nothing: an application that is
-    loaded before its server forks may make it then, and open it in each of its processes.
+    Use it as a context manager, or open and close it, as often as you like. Making one starts nothing: an
+    application that is loaded before its server forks may make it then, and open it in each of its processes.
     """
 
     @_same_terms(client.Makegood.__init__)
     def __init__(self, *args: Any, **named: Any) -> None:
-        self._make = functools.partial(client.Makegood, *args, **named)
-        self._make()  # what cannot be is said here, not when it is opened
-        self._opened: tuple[Background, client.Makegood] | None = None
+        self._twin = client.Makegood(*args, **named)
+        self._running: Background | None = None
         self._opening = threading.Lock()
 
     def open(self) -> Self:
@@ -193,15 +195,13 @@ class Makegood:
             return self._open()
 
     def _open(self) -> Self:
-        if self._opened is not None:
-            raise MakegoodError("this Makegood is open already; close it first, or make another one")
-        background, twin = Background(), self._make()
+        background = Background()
         try:
-            background.run(twin.__aenter__)
+            background.run(self._twin.__aenter__)
         except BaseException:
             background.stop()
             raise
-        self._opened = background, twin
+        self._running = background
         return self
 
     def close(self) -> None:
@@ -214,11 +214,12 @@ class Makegood:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened is None or not self._background.is_ours:
+        background = self._running
+        if background is None or not background.is_ours:
             return  # of what a parent opened there is nothing here to close
-        (background, twin), self._opened = self._opened, None
+        self._running = None
         try:
-            background.run(lambda: twin.__aexit__(kind, error, trace), last=True)
+            background.run(lambda: self._twin.__aexit__(kind, error, trace), last=True)
         finally:
             background.stop()
 
@@ -234,21 +235,14 @@ class Makegood:
 
     @property
     def _background(self) -> Background:
-        return self._both[0]
-
-    @property
-    def _twin(self) -> client.Makegood:
-        return self._both[1]
-
-    @property
-    def _both(self) -> tuple[Background, client.Makegood]:
-        if self._opened is None:
-            raise MakegoodError("this Makegood is not open; use it in a `with` block, or call open() first")
-        return self._opened
+        background = self._running  # read once: another thread may close it
+        if background is None:
+            raise MakegoodError(CLOSED)
+        return background
 
     def task(self, task_id: str) -> Task[Any]:
         """A handle on a task that is there already; its result is plain JSON values."""
-        return Task(self._background, self._twin.task(task_id))
+        return Task(self, self._twin.task(task_id))
 
     submit = _gives_task(client.Makegood.submit)
     submit_many = _gives_tasks(client.Makegood.submit_many)
@@ -272,7 +266,7 @@ class Makegood:
         background = self._background
 
         async def on(twin: client.Task[Any]) -> str:
-            return await asyncio.to_thread(act, Task(background, twin))
+            return await asyncio.to_thread(act, Task(self, twin))
 
         acts = self._twin.act_on(task_ids, on, rate=rate)
 

@@ -31,7 +31,7 @@ def test_a_sync_action_runs_in_a_thread_with_its_own_call(yard: Yard) -> None:
 def test_a_thread_past_its_time_ends_its_process_and_its_call_is_waited_out(yard: Yard) -> None:
     engine = yard.engine("tests.acceptance.slow")
     yard.ask(lambda makegood: makegood.submit(slow.hanging, 600, task_id="task"))
-    engine.wait_for("task hang_once (do 1): it is past its timeout and cannot be stopped")
+    engine.wait_for("task hang_once (do, call 1): it is past its timeout and cannot be stopped")
     assert "hang_once" in yard.why("task")
     engine.wait_for("this process ends itself", within=5)
     assert engine.process.wait(GRACE_SECONDS + 5) == EXIT_STUCK

@@ -34,6 +34,7 @@ def test_what_is_as_recorded_is_clean(place: Place) -> None:
     assert report.compared.compared == 2 * (len(ENDS) - 1)
     assert report.compared.held == 9
     assert report.compared.under_way == ["new"]
+    assert report.compared.unlisted == ["post/send_letter"]
     [doubt] = report.compared.doubts
     assert (doubt.task_id, doubt.step, doubt.held) == ("doubt", "charge", True)
 
@@ -94,6 +95,7 @@ def test_the_command_compares_with_an_app(place: Place) -> None:
     assert said.code == 1
     assert "the record says it is undone, but list_stock of stock holds refused-reserve (pen)" in said.out
     assert "compared with services: 14 effects, done or not; 10 are held there\n" in said.out
+    assert "not compared, as nothing lists them: post/send_letter\n" in said.out
     assert "not compared, being under way: new\n" in said.out
     assert "doubt charge is in doubt; list_bank of bank holds doubt (doubt_3)" in said.out
     assert said.out.endswith("half done: 1\n")

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from makegood import Agent, Refused, Unknown, call, plan, step
+from makegood import Agent, Refused, Transient, Unknown, call, plan, step
 
 
 @dataclass
@@ -35,6 +35,8 @@ async def reserve_car(trip: Trip) -> str:
     match trip.car:
         case "refused":
             raise Refused("sold out")
+        case "busy":
+            raise Transient("busy")
         case "lost":
             raise Unknown("connection reset")
         case "slow":

@@ -57,6 +57,8 @@ def test_without_a_terminal_the_count_must_be_said_and_be_right(shell: Shell) ->
     said = shell.run("pause", "--where", "tag.customer=2", "--count", "4")
     assert (said.code, said.out) == (1, "")
     assert "3 tasks are meant, not 4; nothing was done" in said.err
+    said = shell.run("pause", "--where", "tag.customer=2", "--where", "age>1000d", "--count", "1")
+    assert "0 tasks are meant, not 1; nothing was done" in said.err
 
 
 def test_each_is_acted_on_and_told_of(shell: Shell) -> None:
@@ -123,6 +125,11 @@ def test_ctrl_c_where_the_count_is_asked_for_ends_it_at_once(shell: Shell) -> No
         (["list", "--after", "x"], "is no page's `next`"),
         (["submit", "app.py:book_trip", '{"who": "x"}', "--start-at", "noon"], "'noon' is no moment"),
         (["submit", "app.py:book_trip", '{"who": "x"}', "--start-at", "2030-01-01T00:00"], "no time zone"),
+        (
+            ["submit", "app.py:book_trip", "{}", "--start-at", "2030-01-01"],
+            "'2030-01-01' is a whole day; write",
+        ),
+        (["submit", "app.py:book_trip", "{}", "--start-at", "2030-01-01Z"], "as in 2027-01-31T08:00:00Z"),
     ],
 )
 def test_what_is_wrong_with_it_is_said(shell: Shell, given: list[str], words: str) -> None:

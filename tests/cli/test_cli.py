@@ -6,11 +6,14 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
 
+from makegood.cli.watch import PERIOD
 from tests.cli.terminal import APP, COMMAND, Said, Shell
 
 
@@ -87,7 +90,7 @@ def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> N
     words = 'bob +resolves reserve_car as done: it happened, with the result "C-9": seen'
     assert re.search(words, watched.out)
     assert re.search(
-        r"reserve_car +Completed +0 +NotStarted +C-9 \(bob says: it happened\)", up.ok("show", "trip-3")
+        r'reserve_car +Completed +0 +NotStarted +"C-9" \(bob says: it happened\)', up.ok("show", "trip-3")
     )
     assert record(up, "trip-3")["output"] == "C-9"
     assert record(up, "trip-3")["steps"][0]["settledBy"] == "bob"
@@ -135,7 +138,7 @@ def test_show_json_is_the_document(up: Shell) -> None:
     shown = up.ok("show", "trip-5")
     assert "state        Completed" in shown
     assert "tags         customer=7" in shown
-    assert re.search(r"reserve_car +Completed +0 +NotStarted +C-1", shown)
+    assert re.search(r'reserve_car +Completed +0 +NotStarted +"C-1"', shown)
 
 
 def test_list_shows_and_filters(up: Shell) -> None:
@@ -160,9 +163,10 @@ def test_history_in_words_and_as_facts(up: Shell) -> None:
     submit(up, "trip-7", "--wait", car="refused")
     words = up.ok("history", "trip-7").splitlines()
     assert words[0].split() == ["WHEN", "WHO", "WHAT"]
-    assert re.fullmatch(r" +\d{4}-\d\d-\d\d, times in \S+", words[1])
-    submitted = r'\d\d:\d\d:\d\d  client +submitted: plan book_trip, input {"who":"ann","car":"refused"'
+    assert re.fullmatch(r" +\d{4}-\d\d-\d\d", words[1])
+    submitted = r'\d\d:\d\d:\d\dZ  client +submitted: plan book_trip, input {"who":"ann","car":"refused"'
     assert re.match(submitted, words[2])
+    assert up.run("history", "trip-7", TZ="Asia/Tokyo").out.splitlines() == words
     assert words[-1].endswith("scheduler     the task is Compensated")
     assert up.ok("history", "trip-7", "--limit", "2").splitlines()[2:] == words[-2:]
     facts = json.loads(up.ok("history", "trip-7", "--json"))
@@ -193,13 +197,26 @@ def test_watch_all_prints_changes_until_it_is_interrupted(up: Shell) -> None:
         head = watching.line("CHANGED")
         assert head.split() == ["CHANGED", "ID", "STATE", "PLAN", "WAITS", "FOR", "OR", "BECAUSE"]
         failed = watching.line("trip-10  Failed")
-        assert re.match(r"\d\d-\d\d \d\d:\d\d:\d\d  trip-10 ", failed)
+        assert re.match(r"\d\d-\d\d \d\d:\d\d:\d\dZ  trip-10 ", failed)
         assert failed.index("a person (reserve_car)") == head.index("WAITS")
         up.ok("resolve", "trip-10", "reserve_car", "done", "--result", '"C-1"')
         assert watching.line("trip-10  Completed")
         assert watching.end(signal.SIGINT) == 0
     said = up.run("watch", "--timeout", "0.1", "--json")
     assert (said.code, said.err) == (0, "")
+
+
+def test_watch_says_nothing_twice(up: Shell) -> None:
+    with up.started("watch") as watching:
+        submit(up, "trip-12", car="busy", plan="rent_car")
+        rows = [watching.line("the next try (reserve_car)")]
+        up.ok("retry", "trip-12", "reserve_car")
+        sleep(2 * PERIOD)
+        up.ok("cancel", "trip-12")
+        while "Compensated" not in rows[-1]:
+            rows.append(watching.line("trip-12 "))
+    said = [row.partition("Z ")[2] for row in rows]
+    assert all(one != other for one, other in pairwise(said))
 
 
 def test_watch_follows_however_many_are_under_way(shell: Shell) -> None:
@@ -232,7 +249,7 @@ def test_watch_of_one_task_ends_with_130_when_interrupted(shell: Shell) -> None:
     submit(shell, "trip-1")
     with shell.started("watch", "trip-1") as watching:
         first = watching.line("submitted: plan book_trip")
-        assert first.index("submitted") == len("23:59:59  flight-agent  ")  # there is room for all to come
+        assert first.index("submitted") == len("23:59:59Z  flight-agent  ")  # there is room for all to come
         assert watching.end(signal.SIGINT) == 130
 
 
@@ -307,6 +324,7 @@ def test_input_from_a_file_and_from_stdin(shell: Shell) -> None:
 def test_submitting_again_is_the_same_task(shell: Shell) -> None:
     assert submit(shell, "trip-1").code == 0
     assert submit(shell, "trip-1").out == "trip-1\n"
+    assert "no process is up on this store: what waits for one" in shell.run("list").err
     other = submit(shell, "trip-1", car="slow")
     assert other.code == 1
     assert "input.car" in other.err
@@ -452,6 +470,14 @@ def test_up_logs_no_requests_of_libraries_and_ends_on_sigterm_with_0(shell: Shel
         assert everybody.end(signal.SIGTERM) == 0
         logged = everybody.talk.read_text()
         assert ("INFO asking" in logged, "CARD-777" in logged) == (True, False)
+        assert re.search(r"^\d{4}-\d\d-\d\dT[\d:.]+Z INFO ", logged), "it is in UTC, as all that people see"
+
+
+def test_up_says_what_its_plans_need_of_others(shell: Shell) -> None:
+    (shell.folder / "half.py").write_text("from app import *\ndel cars\n")
+    with shell.started("up", "half.py") as everybody:
+        everybody.wait_for_talk("plan book_trip needs car-agent/")
+        everybody.wait_for_talk(" of another process: no app here has it")
 
 
 def test_version_and_help(shell: Shell) -> None:

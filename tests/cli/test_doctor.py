@@ -105,7 +105,7 @@ def test_agents_are_those_who_live(shell: Shell) -> None:
         pid = everybody.process.pid
         head, row = shell.ok("agents").splitlines()
         assert head.split() == ["ID", "HOST", "PID", "SINCE", "LEASE", "WHAT"]
-        assert f"  {pid}  " in row
+        assert re.search(rf"  {pid}  \d\d-\d\d \d\d:\d\dZ  \d\d:\d\d:\d\dZ  ", row)
         assert "scheduler, agent, supervisor: car-agent/reserve_car, flight-agent/reserve_flight" in row
         [member] = json.loads(shell.ok("agents", "--json"))
         assert member["pid"] == pid

@@ -4,11 +4,14 @@ import asyncio
 import fcntl
 import json
 import logging
+import os
 import sys
+import tracemalloc
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from signal import SIGKILL
 from socket import SHUT_RDWR, create_server, socket
 from threading import Thread
 from time import monotonic, sleep
@@ -313,6 +316,34 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None
             await asyncio.sleep(0.02)
 
     run(work)
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_command_is_judged_by_its_own_exit_and_what_it_left_behind_goes_on(
+    tmp_path: Path, code: int
+) -> None:
+    pid = tmp_path / "pid"
+    command = Command(f"sh -c 'sleep 60 & echo $! >{pid}; echo no line >&2; exit {code}'")
+
+    async def work() -> None:
+        with pytest.raises(MakegoodError, match="it exited 3: no line") if code else nullcontext():
+            await asyncio.wait_for(command(ALERT), 5)
+
+    try:
+        run(work)
+    finally:
+        os.kill(int(pid.read_text()), SIGKILL)  # raises where there is no such process
+
+
+def test_of_what_a_command_says_only_the_end_is_kept() -> None:
+    command = Command("sh -c 'yes lengthy | head -c 30000000 >&2; echo the end >&2; exit 3'")
+    tracemalloc.start()
+    try:
+        with pytest.raises(MakegoodError, match=r"(?s)it exited 3: .*the end$"):
+            asyncio.run(command(ALERT))
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(("line", "words"), LINES)

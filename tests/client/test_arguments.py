@@ -37,6 +37,11 @@ REFUSED: list[tuple[Callable[[Makegood], Any], str]] = [
     (lambda makegood: anext(makegood.act_on([], str, rate="5")), "a rate of '5' acts"),  # type: ignore[arg-type]
     (lambda makegood: makegood.list("state=failed"), "chosen by a Where, as in Where"),  # type: ignore[arg-type]
     (lambda makegood: makegood.find({"state": "failed"}), "where=.* chosen by a Where"),  # type: ignore[arg-type]
+    (lambda makegood: makegood.submit_many(light, "abc"), "inputs='abc': submit_many takes a list"),  # type: ignore[misc]
+    (
+        lambda makegood: makegood.submit_many(light, [], task_ids="a"),
+        "task_ids='a': submit_many takes a list",
+    ),
     (lambda _: Where(states="Failed"), "states='Failed', .*give a tuple of states"),  # type: ignore[arg-type]
     (lambda _: Where(older_than="1h"), "older_than='1h' is no length of time"),  # type: ignore[arg-type]
     (lambda makegood: makegood.__enter__(), "opened by `async with`; `with` opens the one of makegood.sync"),  # type: ignore[attr-defined]

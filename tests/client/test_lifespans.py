@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from makegood import Agent, Makegood, MakegoodError, plan, step
-from makegood.errors import PlanError
+from makegood.errors import PlanError, StoreUnavailable
 from tests.client.sample import run
 
 told: list[str] = []
@@ -74,6 +74,27 @@ def test_one_that_cannot_begin_names_its_agent_and_leaves_nothing_open(tmp_path:
 
     run(work)
     assert told == ["opened", "closed"]
+
+
+def test_a_start_that_fails_later_leaves_them_and_closes_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.db"
+
+    @asynccontextmanager
+    async def taking_the_store_away() -> AsyncIterator[None]:
+        path.unlink()
+        told.append("opened")
+        yield
+        told.append("closed")
+
+    async def work() -> None:
+        makegood = Makegood(f"sqlite:///{path}", [agent("phones", taking_the_store_away)])
+        with pytest.raises(StoreUnavailable, match="deleted or replaced"):
+            await makegood.__aenter__()
+
+    run(work)
+    assert told == ["opened", "closed"]
+    held = [f"{each.readlink()}" for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    assert not any(name.startswith(str(path)) for name in held)
 
 
 def test_one_that_ends_badly_keeps_no_other_from_ending(

@@ -15,13 +15,15 @@ from tests.client.sample import Order, lamps, light, run
 def test_a_record_about_a_task_or_a_call_says_which(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def work() -> None:
         async with Makegood(f"sqlite:///{tmp_path}/tasks.db", [lamps]) as makegood:
-            await (await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")).wait(20)
+            task = await makegood.submit(light, Order("ann", "doubt"), task_id="lamp")
+            await task.wait(20)
+            await task.pause()  # is written, and is no news of its parking
 
     with caplog.at_level(logging.DEBUG, "makegood"):
         run(work)
     lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
     [raised] = [line for line in lines if "it raised Unknown" in line["message"]]
-    assert raised["message"] == "lamp order_lamp (do 1): it raised Unknown: the line went dead"
+    assert raised["message"] == "lamp order_lamp (do, call 1): it raised Unknown: the line went dead"
     assert (raised["level"], raised["logger"]) == ("info", "makegood.agents")
     assert (raised["taskId"], raised["step"], raised["kind"], raised["attempt"]) == (
         "lamp",
@@ -94,3 +96,21 @@ def test_what_is_no_json_is_written_as_text() -> None:
         "message": "so x",
         "taskId": "odd",
     }
+
+
+def test_who_runs_tasks_is_told_what_nobody_has_for_a_plan(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        async with Makegood(f"sqlite:///{tmp_path}/tasks.db", [desk]) as makegood:
+            for name in ("ann", "bob"):
+                await makegood.submit(light, Order(name))
+        async with Makegood(f"sqlite:///{tmp_path}/tasks.db", [lamps]) as able:
+            await able.submit(light, Order("eve"))
+
+    run(work)
+    told = [record.getMessage() for record in caplog.records if record.name == "makegood.client"]
+    [said] = told
+    assert said.startswith(
+        "plan light needs lamps/order_lamp, which no living process has: a task waits there"
+    )

@@ -392,10 +392,12 @@ def test_a_stuck_undo_is_undone_kept_or_left() -> None:
     bench = stuck()
     bench.tell(resolve(0, Verdict.LEFT))
     assert (bench.phase("a"), bench.state) == (Phase.LEFT, TaskState.FAILED)
-    refused(bench, resolve(0, Verdict.LEFT), "its undo is stuck: resolve it as undone, kept or left")
+    refused(bench, resolve(0, Verdict.LEFT), "its undo is stuck: resolve it as undone, absent, kept or left")
     bench.tell(resolve(0, Verdict.UNDONE))
     assert bench.state is TaskState.COMPENSATED
-    refused(stuck(), resolve(0, Verdict.DONE), "its undo is stuck: resolve it as undone, kept or left")
+    refused(
+        stuck(), resolve(0, Verdict.DONE), "its undo is stuck: resolve it as undone, absent, kept or left"
+    )
 
 
 def test_what_an_undo_on_its_way_may_still_take_is_neither_kept_nor_left() -> None:

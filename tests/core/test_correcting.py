@@ -121,7 +121,7 @@ def test_an_unsent_undo_may_be_left_and_tried_again() -> None:
     bench = unread_undo()
     bench.tell(word(Verdict.LEFT))
     assert (bench.state, bench.phase("a")) == (TaskState.FAILED, Phase.LEFT)
-    stays(bench, word(Verdict.DONE), "its undo is stuck: resolve it as undone, kept or left")
+    stays(bench, word(Verdict.DONE), "its undo is stuck: resolve it as undone, absent, kept or left")
 
 
 def test_an_undo_about_to_be_called_or_called_before_is_no_persons() -> None:
@@ -137,7 +137,11 @@ def test_an_undo_about_to_be_called_or_called_before_is_no_persons() -> None:
     stays(fresh, word(Verdict.KEPT), "is being undone: it does not wait")
     hand_back(fresh, "a")
     stays(fresh, word(Verdict.UNDONE), "is being undone: it does not wait")
-    stays(unread_undo(), word(Verdict.DONE), "its undo was never sent: resolve it as undone, kept or left")
+    stays(
+        unread_undo(),
+        word(Verdict.DONE),
+        "its undo was never sent: resolve it as undone, absent, kept or left",
+    )
 
 
 def test_an_undo_handed_back_does_not_start_the_life_of_its_key() -> None:

@@ -163,7 +163,7 @@ GIVEN: dict[str, Wrong] = {
     "a deadline as a moment": submit(PlanError, "a deadline is a length", deadline=NO_ZONE),
     "a deadline that is none": submit(PlanError, "a deadline is a length", "not nan", deadline=float("nan")),
     "a deadline before": submit(PlanError, "above 0", "not -86400.0", deadline=timedelta(days=-1)),
-    "a start without a zone": submit(MakegoodError, "is no moment", "time zone", start_at=NO_ZONE),
+    "a start without a zone": submit(PlanError, "is no moment", "time zone", start_at=NO_ZONE),
     "tags as a list": submit(PayloadError, "tags=['a']: tags are pairs of text", "as in tags={", tags=["a"]),
     "a tag that is a number": submit(PayloadError, "tags: 'a': 1 is not text", tags={"a": 1}),
     "a tag that is no text": submit(PayloadError, "is not text", tags={"a": HALF}),

@@ -79,7 +79,7 @@ STREAMS: dict[str, tuple[str, int, str]] = {
         MALFORMED,
         "INPUT: it is empty; give JSON",
     ),
-    "stdout closed": ("MG list >&-", 0, ""),
+    "stdout closed": ("MG list >&-", 0, "no process is up on this store"),
     "both closed": ("MG show nope >&- 2>&-", COULD_NOT, ""),
     "stdout full": ("MG list --json >/dev/full", COULD_NOT, "stdout: No space left on device; send it"),
     "stdout full of help": (
@@ -96,7 +96,7 @@ STREAMS: dict[str, tuple[str, int, str]] = {
     "stdout full of many": (
         """echo '{"input":{"who":"ann"},"id":"trip-1"}' | MG submit app.py:book_trip --many - >/dev/full""",
         COULD_NOT,
-        "submit: 1 of 1 lines entered",
+        "submit: 1 of 1 line entered",
     ),
     "stderr full": ("MG show nope 2>/dev/full", COULD_NOT, ""),
 }

@@ -7,7 +7,8 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import httpx
@@ -22,11 +23,14 @@ from makegood.core.events import Reply
 from makegood.core.record import Kind
 from tests.http.calls import in_call
 from tests.http.services import (
+    Answer,
     breaks_off,
     crowded,
     cuts,
     falls_silent,
+    hangs_up,
     in_turn,
+    refused,
     says,
     service,
     silent,
@@ -271,13 +275,13 @@ def test_a_request_that_is_sent_by_two_calls_has_the_key_and_the_time_of_each() 
 
 
 @both
-def test_of_a_secret_where_a_body_is_cut_nothing_is_shown(send: Request) -> None:
+def test_of_a_secret_where_a_body_or_an_address_is_cut_nothing_is_shown(send: Request) -> None:
     def hides(text: str) -> str:
-        return text.replace("4111-2222", "***")
+        return text.replace("4111-2222", "***").replace("ab?cd", "***")
 
     with service(says(422, "x" * 495 + "4111-2222")) as url:
-        with pytest.raises((httpx.HTTPStatusError, requests.HTTPError), match=r"x\*\*\*$"):
-            in_call(lambda: send("POST", url), hides=hides)
+        with pytest.raises((httpx.HTTPStatusError, requests.HTTPError), match=r"/cards/\*\*\* .*x\*\*\*$"):
+            in_call(lambda: send("POST", f"{url}cards/ab?cd"), hides=hides)
 
 
 @both
@@ -340,7 +344,7 @@ AMISS = {
     "no scheme and a user": ("ann:pa55@rooms.example?token=a@pa55", "'***'"),
     "another scheme": ("ftp://ann:pa55@rooms.example/rooms?token=pa55", "'ftp://rooms.example/rooms'"),
 }
-"""Addresses of which nothing comes, and how an error of requests tells them; httpx's tell no address."""
+"""Addresses of which nothing comes, and how an error of requests tells them."""
 
 
 @both
@@ -352,6 +356,46 @@ def test_an_error_tells_no_secret_of_an_address(send: Request, url: str, told: s
     if send is by_requests:
         assert told in str(raised.value)
         assert meaning_of(raised.value).reply is Reply.TRANSIENT
+
+
+ILLS: dict[str, Callable[[], AbstractContextManager[str]]] = {
+    "nobody listens": refused,
+    "silent": silent,
+    "hangs up": partial(service, hangs_up),
+    "breaks off": partial(service, cuts),
+    "another certificate": partial(service, hangs_up, tls=True),
+}
+
+
+@both
+@pytest.mark.parametrize("ill", ILLS.values(), ids=ILLS.keys())
+def test_what_came_of_no_answer_says_what_was_asked(
+    send: Request, ill: Callable[[], AbstractContextManager[str]]
+) -> None:
+    with ill() as url:
+        with pytest.raises((httpx.TransportError, TimeoutError, requests.RequestException)) as raised:
+            in_call(lambda: send("POST", f"{url.replace('//', '//ann:pa55@')}rooms?token=pa55"), seconds=0.5)
+    kind, asked, *_ = meaning_of(raised.value).error.split(": ")
+    assert (kind, asked) == (type(raised.value).__name__, f"POST {url}rooms")
+
+
+@both
+@pytest.mark.parametrize("ill", [hangs_up, cuts])
+def test_after_a_redirect_the_last_address_is_told_once(send: Request, ill: Answer) -> None:
+    with service(in_turn(ON, ill)) as url:
+        with pytest.raises((httpx.TransportError, requests.RequestException)) as raised:
+            in_call(lambda: send("GET", url, request=redirects(send, follow=True)))
+    assert str(raised.value).startswith(f"GET {url}there: ")
+    assert str(raised.value).count("GET") == 1
+    assert meaning_of(raised.value).reply is Reply.UNKNOWN
+
+
+def test_what_a_hook_raises_of_no_request_says_what_was_asked() -> None:
+    async def hook(request: httpx.Request) -> None:
+        raise httpx.ReadError("no token")
+
+    with pytest.raises(httpx.ReadError, match=r"^GET http://rooms\.example/: no token$"):
+        by_httpx("GET", "http://rooms.example/", event_hooks={"request": [hook]})
 
 
 @both

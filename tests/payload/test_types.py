@@ -271,6 +271,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
         datetime,
         "^input cannot be kept exactly",
     ),
+    "nothing for a model": (None, Pet, "^input: Input should be an object, got null$"),
     "a model's wrong type": ([Cat.model_construct(lives="9")], list[Cat], r"^input\[0\]\.lives"),
     "a model that is not valid any more": (
         made(Cat, lives=-1),

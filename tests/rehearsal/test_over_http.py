@@ -1,14 +1,26 @@
 """Fake services as an HTTP client hears them: statuses, JSON, and no longer than the client waits."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 import pytest
+import requests
+import urllib3
 
 from makegood import Agent, Refused, Transient, call
 from makegood.http import AsyncClient
-from makegood.testing import FakeService, Ledger, NothingThere, assert_settled, lost_answer, rehearse
+from makegood.testing import (
+    FakeService,
+    HttpxTransport,
+    Ledger,
+    NothingThere,
+    RequestsAdapter,
+    assert_settled,
+    lost_answer,
+    rehearse,
+)
 from makegood.testing.rehearsal.over_http import failure, success
 from makegood.testing.rehearsal.performance import Performance, TurnedClock
 from tests.rehearsal import shops
@@ -33,50 +45,87 @@ def test_what_is_returned_is_json() -> None:
     assert success({"id": "r-1"}) == (200, {"Content-Type": "application/json"}, b'{"id":"r-1"}')
 
 
-def over_httpx(hotels: FakeService, *, keyed: bool = True, **patience: Any) -> shops.Shop:
+def rooms(ledger: Ledger, request: Any) -> object:
+    """What a hotel does with a request, of either library."""
+    key = request.headers["Idempotency-Key"]
+    if request.method == "POST":
+        return ledger.book(key=key).id
+    return ledger.cancel(of=str(request.url).rpartition("/")[2], key=key)
+
+
+Over = Callable[..., shops.Shop]
+URL = "https://hotel.example/rooms"
+
+
+def over_async_httpx(hotels: FakeService, *, keyed: bool = True, **patience: Any) -> shops.Shop:
     """An agent whose client is httpx's; its undo says nothing of what its service says no to."""
     agent = Agent("hotel", timeout=10, keyed=keyed)
-
-    async def sent(request: httpx.Request) -> httpx.Response:
-        key = request.headers["Idempotency-Key"]
-
-        def work(ledger: Ledger) -> object:
-            if request.method == "POST":
-                return ledger.book(key=key).id
-            return ledger.cancel(of=request.url.path.rpartition("/")[2], key=key)
-
-        try:
-            said = await hotels.http(work, within=request.extensions["timeout"]["read"])
-        except TimeoutError:
-            raise httpx.ReadTimeout("no answer", request=request) from None
-        return httpx.Response(said.status, headers=said.headers, content=said.content)
-
-    http = AsyncClient(base_url="https://hotel.example", transport=httpx.MockTransport(sent))
+    http = AsyncClient(transport=HttpxTransport(hotels, rooms))
 
     async def cancel(id: str | None) -> None:
         try:
-            await http.delete(f"/rooms/{call().do_key}", **patience)
+            await http.delete(f"{URL}/{call().do_key}", **patience)
         except httpx.HTTPStatusError as error:
             if error.response.status_code != 404:
                 raise
 
     @agent.action(undo=cancel)
     async def book(guest: str) -> str:
-        return str((await http.post("/rooms", json={"guest": guest}, **patience)).json())
+        return str((await http.post(URL, json={"guest": guest}, **patience)).json())
 
     return shops.shop(agent, book)
 
 
+def in_threads(http: httpx.Client | requests.Session, *, keyed: bool, **patience: Any) -> shops.Shop:
+    agent = Agent("hotel", timeout=10, keyed=keyed)
+
+    def cancel(id: str | None) -> None:
+        answer = http.delete(f"{URL}/{call().do_key}", headers=call().headers, **patience)
+        if answer.status_code != 404:
+            answer.raise_for_status()
+
+    @agent.action(undo=cancel)
+    def book(guest: str) -> str:
+        answer = http.post(URL, json={"guest": guest}, headers=call().headers, **patience)
+        answer.raise_for_status()
+        return str(answer.json())
+
+    return shops.shop(agent, book)
+
+
+def over_httpx(hotels: FakeService, *, keyed: bool = True, **patience: Any) -> shops.Shop:
+    """The same in threads."""
+    return in_threads(httpx.Client(transport=HttpxTransport(hotels, rooms)), keyed=keyed, **patience)
+
+
+def over_requests(hotels: FakeService, *, keyed: bool = True, **patience: Any) -> shops.Shop:
+    """The same with requests."""
+    http = requests.Session()
+    http.mount("https://", RequestsAdapter(hotels, rooms))
+    return in_threads(http, keyed=keyed, **patience)
+
+
+@pytest.mark.parametrize("over", [over_async_httpx, over_httpx, over_requests])
 @pytest.mark.parametrize("keyed", [True, False])
-def test_a_client_keeps_every_promise_and_handles_a_status(keyed: bool) -> None:
-    shop = over_httpx(FakeService("hotels", keyed=keyed, cancels_again="fails"), keyed=keyed)
+def test_a_client_keeps_every_promise_and_handles_a_status(over: Over, keyed: bool) -> None:
+    shop = over(FakeService("hotels", keyed=keyed, cancels_again="fails"), keyed=keyed)
     report = rehearse(shop.plan, agents=[shop.agent])
     assert report.kept, f"{report}"
     assert report.rows[0].ends == "Completed"
 
 
-def test_a_client_waits_as_long_as_it_says_and_no_longer() -> None:
-    shop = over_httpx(FakeService("hotels", keyed=True), timeout=2)
+@pytest.mark.parametrize(
+    ("over", "timeout"),
+    [
+        (over_async_httpx, 2),
+        (over_httpx, 2),
+        (over_requests, 2),
+        (over_requests, (5, 2)),
+        (over_requests, urllib3.Timeout(read=2)),
+    ],
+)
+def test_a_client_waits_as_long_as_it_says_and_no_longer(over: Over, timeout: object) -> None:
+    shop = over(FakeService("hotels", keyed=True), timeout=timeout)
     with TurnedClock() as clock:
         task = Performance(clock, shop.plan, lost_answer("book"), agents=[shop.agent])
         assert_settled(task)

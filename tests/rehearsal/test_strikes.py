@@ -33,9 +33,12 @@ def settle(*strikes: Strike, cancel_at: str = "") -> None:
 @pytest.mark.parametrize(
     ("direct", "reason"),
     [
-        (lambda: settle(crash_after("book_curier")), "crash after at book_curier.*its steps are: book, pay"),
+        (
+            lambda: settle(crash_after("book_curier", nth=2, down=60)),
+            r"^crash_after\('book_curier', nth=2, down=60\): plan .* its steps are: book, pay$",
+        ),
         (lambda: settle(cancel_at="charge_crad"), "cancel_at='charge_crad'.*its steps are: book, pay"),
-        (lambda: settle(crash_after("book", nth=0)), "counted from 1"),
+        (lambda: settle(lost_answer("book", nth=0)), r"^lost_answer\('book', nth=0\).*counted from 1"),
         (lambda: settle(crash_after("book"), lost_answer("book")), "two strikes.*nth=2"),
     ],
 )
@@ -45,7 +48,10 @@ def test_what_can_never_come_is_refused(direct: Callable[[], Any], reason: str) 
 
 
 def test_an_undo_that_there_is_not_cannot_be_struck() -> None:
-    with TurnedClock() as clock, pytest.raises(PlanError, match=r"undo of mail.*has no undo.*: one"):
+    with (
+        TurnedClock() as clock,
+        pytest.raises(PlanError, match=r"^crash_after\('mail', undo=True\).*no undo.*: one"),
+    ):
         Performance(clock, plans.pivoted, crash_after("mail", undo=True))
 
 

@@ -3,7 +3,9 @@
 import asyncio
 import inspect
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -112,16 +114,16 @@ def test_it_is_not_for_a_thread_with_a_loop(store: str) -> None:
 
 def test_it_is_used_while_it_is_open(store: str) -> None:
     makegood = Makegood(store, [desk])
-    with pytest.raises(MakegoodError, match="not open; use it in a `with` block, or call open"):
+    with pytest.raises(MakegoodError, match="not open, or not any more; use it in a `with` block"):
         makegood.list()
     with makegood:
         task = makegood.submit(stay, "ann")
         with pytest.raises(MakegoodError, match="open already"):
             makegood.open()
-    with pytest.raises(MakegoodError, match="is closed; open it again"):
+    with pytest.raises(MakegoodError, match="not open, or not any more; use it in a `with` block"):
         task.result(5)
     makegood.open()
-    assert makegood.task(task.task_id).result(5) == "a room for ann"
+    assert task.result(5) == makegood.task(task.task_id).result(5) == "a room for ann"
     makegood.close()
     makegood.close()
     assert threads() == []
@@ -132,7 +134,7 @@ def test_who_waits_or_asks_while_it_is_closed_is_told(store: str, monkeypatch: p
     task = makegood.submit(stay, "ann")  # nobody is there to do it
 
     def wait() -> None:
-        with pytest.raises(MakegoodError, match="is closed"):
+        with pytest.raises(MakegoodError, match="is not open, or not any more"):
             task.wait()
         said.append(True)
 
@@ -149,6 +151,36 @@ def test_who_waits_or_asks_while_it_is_closed_is_told(store: str, monkeypatch: p
         task.wait(0.2)
     makegood.close()
     assert said == [True, True]
+
+
+def test_of_no_task_that_was_entered_it_is_said_that_nothing_was_open(store: str) -> None:
+    makegood, refused = Makegood(store).open(), list[str]()
+
+    def submit_until_closed(name: str) -> None:
+        for number in count():
+            try:
+                makegood.submit(stay, "ann", task_id=f"{name}-{number}")
+            except MakegoodError:
+                refused.append(f"{name}-{number}")
+                return
+
+    with ThreadPoolExecutor(8) as threads:
+        submitting = threads.map(submit_until_closed, "abcdefgh")
+        time.sleep(0.1)
+        makegood.close()
+        list(submitting)
+    with makegood:
+        assert len(refused) == 8
+        assert not {*refused} & {*makegood.find()}
+
+
+def test_its_file_is_where_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    makegood = Makegood("sqlite:///stays.db")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    with makegood:
+        assert [*tmp_path.glob("**/*.db")] == [tmp_path / "stays.db"]
 
 
 def test_what_cannot_be_opened_leaves_no_thread(tmp_path: Path) -> None:

@@ -211,6 +211,10 @@ def asks_more(trip: Trip, price: int) -> None: ...
             {"undo": None, "retry": 3},
             "retry= takes a Retry, as in retry=Retry\\(attempts=3\\); Expected object, got int",
         ),
+        (
+            {"undo": None, "retry": Retry(attempts="3")},  # type: ignore[arg-type]
+            r"retry= takes a Retry, .*; attempts: Expected int, got str",
+        ),
     ],
 )
 def test_declarations_that_are_refused(options: dict[str, Any], why: str) -> None:

@@ -48,7 +48,7 @@ def test_a_call_has_a_deadline_and_a_logger(caplog: pytest.LogCaptureFixture) ->
     assert 0 < made.time_left <= 20
 
     [said] = [record for record in caplog.records if record.name == "makegood.call"]
-    assert said.getMessage() == "stay-1 book (do 1): room 7 for 'ann'"
+    assert said.getMessage() == "stay-1 book (do, call 1): room 7 for 'ann'"
     named = {name: vars(said)[name] for name in ("task_id", "step", "attempt", "kind", "guest")}
     assert named == {"task_id": "stay-1", "step": "book", "attempt": 1, "kind": "do", "guest": "ann"}
 

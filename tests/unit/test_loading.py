@@ -157,6 +157,18 @@ BROKEN: list[tuple[str, str, str, str]] = [
         "missing_module",
         r"^missing_module: there is no module 'missing_module'; run this where",
     ),
+    (
+        "a dot for a colon",
+        APP,
+        "app.book",
+        r"^app.book: there is no .*; what the module app holds is named app:book$",
+    ),
+    (
+        "a name misspelt",
+        APP + "\n@plan\ndef third() -> None:\n    stepp(reserve_car, 'x')\n",
+        "app.py",
+        r"^app.py cannot be imported: NameError: .*; did you mean 'step'\?\n  app.py:",
+    ),
     ("no name", "", "a-b", "'a-b' is neither a module's name nor a path that ends in .py"),
     ("empty", "", "", "'' is neither a module's name nor a path"),
     (
@@ -188,13 +200,13 @@ BROKEN: list[tuple[str, str, str, str]] = [
         "two agents of one name",
         'from makegood.authoring import Agent\na, b = Agent("x"), Agent("x")',
         "app.py",
-        "^app.py: two different agents are called 'x'; give one another name$",
+        "^app.py: two different agents are called 'x', at app.py:2 and app.py:2; give one another name$",
     ),
     (
         "two plans of one name",
         APP + "@plan(name='book')\ndef third() -> None:\n    step(reserve_car, 'x')\n",
         "app.py",
-        "^app.py: two different plans are called 'book'",
+        r"^app.py: two different plans are called 'book', at app.py:11 and app.py:\d+; give",
     ),
     (
         "a syntax error",

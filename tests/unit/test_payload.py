@@ -286,7 +286,11 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (complex(1), complex, "^type complex cannot be written as JSON"),
     (1, list[complex], "^type complex cannot be written as JSON"),
     (1, str | datetime, "^type .* cannot be told apart in JSON; declare one of them"),
-    (NAIVE, datetime, "^input is a datetime without a time zone, which is another moment on every machine"),
+    (
+        NAIVE,
+        datetime,
+        '^input is a datetime without a time zone, which is another moment on every .*as .*00Z" have it',
+    ),
     (
         Trip("x", [Leg(1.0), Leg(2.0, NAIVE)]),
         Trip,

@@ -70,7 +70,7 @@ def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed(
     assert took <= 602
     told = [line.getMessage() for line in caplog.records if "not called" in line.getMessage()]
     assert len(told) == len(handed_back)
-    assert told[0] == "t look (do 1): not called, shop/look.what: Expected `int`, got `str`"
+    assert told[0] == "t look (do, call 1): not called, shop/look.what: Expected `int`, got `str`"
 
 
 class Booking(msgspec.Struct):

@@ -329,6 +329,14 @@ def test_wait_out_of_an_undo_before_a_person_is_asked() -> None:
     assert "a person is asked what became of car: its undo cancel_car cannot be finished" in walk.why()
 
 
+def test_an_error_that_was_cut_has_dots() -> None:
+    walk = Walk({"series": [step("car")]})
+    walk.call("car")
+    walk.report("car", Reply.REFUSED, error="sold out, " * 30)
+    walk.inspect()
+    assert f"  because    car: refused: {'sold out, ' * 20}..." in lines(walk)
+
+
 def test_person() -> None:
     walk = doubtful()
     walk.wait(60)
@@ -350,7 +358,8 @@ def test_person() -> None:
         'What you can do (with --why "..." the history keeps your reason)',
         "  makegood resolve trip-9f3a car done --result JSON --app APP  it happened; its result is used",
         "  makegood resolve trip-9f3a car absent                        it never happened",
-        "  makegood cancel trip-9f3a                                    undo what was done",
+        "  makegood cancel trip-9f3a                                    undo what was done, "
+        "once car is settled",
         "JSON is what the step's action returns; APP is the app that has it, and checks it by its type.",
     ]
 

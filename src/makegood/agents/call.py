@@ -26,7 +26,7 @@ class CallLogger(logging.LoggerAdapter[logging.Logger]):
         super().__init__(log, named)
         self._hides = call.hides
         self._named: dict[str, object] = named
-        self._prefix = f"{call.task_id} {call.step} ({kind} {call.attempt})"
+        self._prefix = label(call.task_id, call.step, call.kind, call.attempt)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
         """The message with the call in front, and the caller's own `extra` beside the call's."""
@@ -68,6 +68,11 @@ def _traceback(exc_info: Any) -> str:
     elif exc_info and not isinstance(exc_info, tuple):
         exc_info = sys.exc_info()
     return logging.Formatter().formatException(exc_info) if exc_info and exc_info[1] else ""
+
+
+def label(task_id: str, step: str, kind: Kind, attempt: int) -> str:
+    """How the log names a call: by task, step, what is called, and which call of its task that is."""
+    return f"{task_id} {step} ({kind.name.lower()}, call {attempt})"
 
 
 class Call:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from makegood.agents.call import Call
+from makegood.agents.call import Call, label
 from makegood.agents.classify import meaning_of
 from makegood.authoring.action import Action, Function
 from makegood.authoring.probing import There, probe_answer
@@ -78,7 +78,7 @@ class Work:
     @property
     def name(self) -> str:
         """For logs: task, step and what is called."""
-        return f"{self.entry.task_id} {self.step.name} ({self.kind.name.lower()} {self.attempt})"
+        return label(self.entry.task_id, self.step.name, self.kind, self.attempt)
 
     @property
     def labels(self) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """The records held against what the services hold. Only tasks at rest since before the listing count."""
 
 import re
+from bisect import insort
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -38,12 +39,13 @@ class Told(msgspec.Struct, frozen=True, rename="camel"):
 class Comparison(msgspec.Struct, rename="camel"):
     """How the comparison went. `compared` counts effects that could be listed, done or not, `held` those of
     them that are held, `foreign` what services hold that is not ours; `under_way` names the tasks that moved
-    meanwhile and did not count."""
+    meanwhile and did not count, `unlisted` the actions of the tasks that nothing lists, as agent/action."""
 
     compared: int = 0
     held: int = 0
     foreign: int = 0
     under_way: list[str] = []
+    unlisted: list[str] = []
     doubts: list[Told] = []
 
 
@@ -84,6 +86,7 @@ class Comparer:
         self._began = began
         self._moving = moving
         self._lists = [Listed(listing) for listing in listings if not listing.trouble]
+        self._asked = {action.full_name for listing in listings for action in listing.actions}
         self._unreadable: set[str] = set()
         self._prefixes: dict[str, set[str]] = {}
         for listing in listings:
@@ -100,8 +103,14 @@ class Comparer:
             self.result.under_way.append(statement.task_id)
         for effect in statement.effects:
             self._learn_form(statement.task_id, effect)
+            self._note_unlisted(f"{effect.agent}/{effect.action}")
         for listed in self._lists:
             yield from self._held_against(listed, statement, at_rest=at_rest)
+
+    def _note_unlisted(self, action: str) -> None:
+        unlisted = self.result.unlisted
+        if action not in self._asked and action not in unlisted:
+            insort(unlisted, action)
 
     def _held_against(self, listed: Listed, statement: Statement, *, at_rest: bool) -> Iterator[Finding]:
         """Whether it counts or not, what is held of a task is taken out: it is no task's orphan."""

@@ -70,6 +70,8 @@ class Agent:
     probe is asked. `lifespan` opens what the actions share, an HTTP client say: it is called once in each
     process that runs the agent, and the async context manager it returns is entered before the first call and
     left after the last. Raises PlanError for a name, a number or a setting that cannot be.
+
+    `place` is the line that it stands in, `file.py:12`.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Agent:
                 "context manager (@asynccontextmanager makes it of a generator)"
             )
         self.name = name
+        self.place = here()
         self.lifespan = lifespan
         self.actions: dict[str, Action] = {}
         self._key = key
@@ -235,8 +238,12 @@ def checked_node(where: str, node: StepNode) -> StepNode:
 def _explained(error: Exception) -> str:
     """What is wrong with a setting of the wrong type, and what is written instead."""
     said, _, path = str(error).partition(" - at ")
-    written = next((way for name, way in WRITTEN.items() if f".{name}`" in path), "")
-    return f"{written}; {said.replace('`', '')}" if written else str(error)
+    names = path.strip("`").split(".")
+    setting = next((name for name in reversed(names) if name in WRITTEN), "")
+    if not setting:
+        return str(error)
+    inner = "" if names[-1] == setting else f"{names[-1]}: "
+    return f"{WRITTEN[setting]}; {inner}{said.replace('`', '')}"
 
 
 def _matches(pattern: re.Pattern[str], name: Any) -> bool:

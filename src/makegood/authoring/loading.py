@@ -6,14 +6,14 @@ import importlib.util
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from reprlib import repr as shown
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from makegood.authoring.agent import Agent
 from makegood.authoring.places import imported_by, place, users_frames
@@ -24,6 +24,7 @@ FRAMES_MAX, SAID_MAX = 20, 2_000
 """Lines of the user's files, and characters of what an error says, in a PlanError."""
 
 AnyPlan = PlanDefinition[Any, Any]
+Thing = TypeVar("Thing", bound=Agent | AnyPlan)
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,9 @@ def load_app(spec: str) -> App:
     app = App()
     for thing in _things(module, source, attribute):
         if isinstance(thing, Agent):
-            _add(app.agents, thing, f"{spec}: two different agents")
+            add_new(app.agents, thing, spec)
         elif isinstance(thing, PlanDefinition):
-            _add(app.plans, thing, f"{spec}: two different plans")
+            add_new(app.plans, thing, spec)
     if not app.agents and not app.plans:
         raise PlanError(f"{spec}: no agent and no plan is found there; {_where_to_put_them(attribute)}")
     for agent in app.agents.values():
@@ -67,9 +68,15 @@ def load_plan(spec: str) -> AnyPlan:
     return plans[name]
 
 
-def _add(known: dict[str, Any], thing: Any, two: str) -> None:
-    if known.setdefault(thing.name, thing) is not thing:
-        raise PlanError(f"{two} are called {thing.name!r}; give one another name")
+def add_new(known: dict[str, Thing], thing: Thing, spec: str) -> None:
+    """Take up an agent or a plan that was found by this spec; raises PlanError where another has its name."""
+    other = known.setdefault(thing.name, thing)
+    if other is not thing:
+        kind = "agents" if isinstance(thing, Agent) else "plans"
+        raise PlanError(
+            f"{spec}: two different {kind} are called {thing.name!r}, at {other.place} and {thing.place}; "
+            "give one another name"
+        )
 
 
 def _things(module: ModuleType, source: str, attribute: str) -> Iterable[Any]:
@@ -165,7 +172,7 @@ def _reasons(source: str, error: BaseException) -> Iterator[str]:
     """What went wrong, and then the lines of the user's files that led there, outermost first."""
     frames = users_frames(error.__traceback__)
     if isinstance(error, ModuleNotFoundError) and not frames and error.name is not None:
-        yield f"{source}: there is no module {error.name!r}; run this where it lies, or install it"
+        yield f"{source}: there is no module {error.name!r}; {_where_it_may_be(source, error.name)}"
     elif isinstance(error, SystemExit):
         said = f" ({error.code})" if isinstance(error.code, str) else ""
         yield f'{source} ends the program when imported{said}; put that below `if __name__ == "__main__":`'
@@ -179,6 +186,15 @@ def _reasons(source: str, error: BaseException) -> Iterator[str]:
     yield from _few(frames)
 
 
+def _where_it_may_be(source: str, missing: str) -> str:
+    """The way out where a module is missing: what is meant may be in the one that its name begins with."""
+    name, _, attribute = source.rpartition(".")
+    module = sys.modules.get(name)
+    if module and missing == source and (hasattr(module, attribute) or not hasattr(module, "__path__")):
+        return f"what the module {name} holds is named {name}:{attribute}"
+    return "run this where it lies, or install it"
+
+
 def _said(error: BaseException) -> str:
     """What an error says, in one line, at most SAID_MAX characters; some cannot even say what they are."""
     try:
@@ -189,6 +205,8 @@ def _said(error: BaseException) -> str:
 
 def _hint(error: BaseException) -> str:
     """The way out of errors that say little of it."""
+    if isinstance(error, NameError | AttributeError):
+        return _meant(error)
     if not isinstance(error, ImportError):
         return ""
     if error.path is not None and error.path in imported_by(error.__traceback__):
@@ -196,6 +214,15 @@ def _hint(error: BaseException) -> str:
     if "relative import" in str(error):
         return "; name a file of a package as a module: package.module"
     return ""
+
+
+def _meant(error: BaseException) -> str:
+    """The name that Python takes to be meant: only what it displays of an error tells."""
+    with redirect_stderr(StringIO()) as displayed:
+        sys.__excepthook__(type(error), error, error.__traceback__)
+    *_, last = displayed.getvalue().splitlines()
+    _, sign, name = last.rpartition(". Did you mean: ")
+    return f"; did you mean {name}" if sign else ""
 
 
 def _few(frames: Sequence[str]) -> Sequence[str]:

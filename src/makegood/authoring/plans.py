@@ -31,7 +31,7 @@ Output = TypeVar("Output")
 class PlanDefinition(Generic[Input, Output]):
     """A plan that can be submitted: its document, and the actions it calls as far as they are known here.
 
-    `input_type` is NoneType for a plan that takes no input.
+    `input_type` is NoneType for a plan that takes no input; `place` is the line that it was made in.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class PlanDefinition(Generic[Input, Output]):
         actions: Iterable[Action] = (),
     ) -> None:
         self.document = document
+        self.place = here()
         self.input_type = input_type
         self.output_type = output_type
         self.actions = tuple(actions)

@@ -43,8 +43,9 @@ class Recording:
         known = self._agents.setdefault(action.agent.name, action.agent)
         if known is not action.agent:
             raise PlanError(
-                f"{here()}: two agents are called {known.name!r}, one with {_names(known)}, the other with "
-                f"{_names(action.agent)}; make them one, or give one another name"
+                f"{here()}: two agents are called {known.name!r}, one at {known.place} with {_names(known)}, "
+                f"the other at {action.agent.place} with {_names(action.agent)}; make them one, or give one "
+                "another name"
             )
         if action.full_name not in self.actions:
             action.check_types()

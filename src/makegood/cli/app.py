@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -13,7 +13,7 @@ import click
 
 from makegood.alerts import Command, Hook, WebHook
 from makegood.authoring.agent import Agent
-from makegood.authoring.loading import load_app
+from makegood.authoring.loading import add_new, load_app
 from makegood.cli import output
 from makegood.cli.connect import connected, given_codec, is_there, path_of, store_option, store_url
 from makegood.cli.given import LENGTHS, TEXT, Length, as_misuse, moment_given, read_json
@@ -23,10 +23,14 @@ from makegood.cli.many import submit_lines
 from makegood.cli.planned import plan_of_app
 from makegood.cli.watch import wait_for
 from makegood.client import Makegood, Task
+from makegood.core.plan import Plan
+from makegood.core.words import moment
 from makegood.errors import PlanError
 from makegood.logs import JsonLines
 from makegood.runtime.process import run_up
 from makegood.store.url import open_store
+
+log = logging.getLogger("makegood.cli")
 
 TEXT_LINE = "%(asctime)s %(levelname)s %(message)s"
 REQUEST_LOGGERS = ("aiohttp", "botocore", "httpcore", "httpx", "urllib3")
@@ -78,10 +82,17 @@ def up(
     Exits 0 after SIGTERM; 75 where it ended itself because a thread of a call could not be stopped: start it
     again.
     """
-    _log_to_stderr(JsonLines() if log_format == "json" else logging.Formatter(TEXT_LINE))
+    _log_to_stderr(JsonLines() if log_format == "json" else _TextLines(TEXT_LINE))
     with as_misuse():
         alerts: list[Hook] = [*map(Command, commands), *map(WebHook, addresses)]
     return run_up(store_url(), agents_of(apps), audit_every=audit_every, alerts=alerts, codec=given_codec())
+
+
+class _TextLines(logging.Formatter):
+    """A record as a line of text, its moment in UTC as all that people are shown."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
+        return moment(int(record.created * 1_000))
 
 
 def _log_to_stderr(form: logging.Formatter) -> None:
@@ -95,15 +106,25 @@ def _log_to_stderr(form: logging.Formatter) -> None:
 def agents_of(apps: Sequence[str]) -> list[Agent]:
     """The agents of all apps; raises PlanError when there are none, or two of one name."""
     found: dict[str, Agent] = {}
-    for app in apps:
-        for name, agent in load_app(app).agents.items():
-            if found.setdefault(name, agent) is not agent:
-                raise PlanError(f"{app}: two different agents are called {name!r}; give one another name")
+    loaded = [load_app(app) for app in apps]
+    for app, each in zip(apps, loaded, strict=True):
+        for agent in each.agents.values():
+            add_new(found, agent, app)
     if not found:
         raise PlanError(
             f"{', '.join(apps)}: no Agent is found there, so there is nothing to run; name an app with one"
         )
+    for each in loaded:
+        for plan in each.plans.values():
+            _say_what_is_missing(plan.plan, found)
     return list(found.values())
+
+
+def _say_what_is_missing(plan: Plan, agents: Collection[str]) -> None:
+    """Whoever starts one process for all would wait in silence for another one."""
+    missing = sorted({f"{step.agent}/{step.action}" for step in plan.steps if step.agent not in agents})
+    if missing:
+        log.info("plan %s needs %s of another process: no app here has it", plan.name, ", ".join(missing))
 
 
 @click.command()

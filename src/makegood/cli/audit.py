@@ -15,7 +15,7 @@ from makegood.cli.given import LENGTHS, Length
 from makegood.cli.look import json_option
 from makegood.errors import PlanError
 from makegood.reading.audit import Kind
-from makegood.reading.words import VERDICTS
+from makegood.reading.words import VERDICTS, counted
 
 ENDS = {
     End.COMPLETED: ("completed", ""),
@@ -86,8 +86,8 @@ def _say_of_seals(report: Report, seal: Path | None, against: Path | None) -> No
     if seal is not None:
         left_out = f", not of {len(unsound)} that do not hold" if unsound else ""
         output.say(
-            f"sealed in {seal}: the histories of {report.audited - len(unsound)} tasks{left_out}; keep it "
-            "where nobody who writes to the store can reach it, and check later: "
+            f"sealed in {seal}: the histories of {counted(report.audited - len(unsound), 'task')}{left_out}; "
+            "keep it where nobody who writes to the store can reach it, and check later: "
             + shlex.join(["makegood", "audit", "--against", f"{seal}"])
         )
     if against is not None and not any(found.kind is Kind.SEAL for found in report.findings):
@@ -110,7 +110,7 @@ def _show(report: Report, *, one_by_one: bool) -> None:
 
 
 def _show_counts(report: Report) -> None:
-    counts = [("audited", f"{report.audited} tasks")]
+    counts = [("audited", counted(report.audited, "task"))]
     counts += [
         (name, f"{report.ends[end]:<6} {meaning}")
         for end, (name, meaning) in ENDS.items()
@@ -127,8 +127,10 @@ def _show_comparison(report: Report) -> None:
     compared = report.compared
     if compared is None:
         return
-    effects = f"{compared.compared} effects, done or not"
+    effects = f"{counted(compared.compared, 'effect')}, done or not"
     output.data(f"compared with services: {effects}; {compared.held} are held there")
+    if compared.unlisted:
+        output.data(f"not compared, as nothing lists them: {', '.join(compared.unlisted)}")
     if compared.under_way:
         output.data(f"not compared, being under way: {', '.join(compared.under_way)}")
     if compared.foreign:

@@ -12,6 +12,7 @@ from makegood.cli.given import as_misuse
 from makegood.client import Makegood, Task
 from makegood.client.bulk import RATE
 from makegood.reading.matching import WAYS, Where, parse
+from makegood.reading.words import counted
 
 F = TypeVar("F", bound=Callable[..., Any])
 SHOWN = 10
@@ -77,7 +78,7 @@ def act_on_many(bulk: Bulk, verb: str, act: Callable[[Task[Any]], Awaitable[str]
     if bulk.dry_run:
         for task_id in ids:
             output.data(task_id)
-        output.say(f"{len(ids)} tasks are meant; nothing was done")
+        output.say(f"{_meant(ids)}; nothing was done")
         return output.OK
     if not _agreed(ids, bulk, verb):
         return output.COULD_NOT
@@ -94,8 +95,12 @@ async def _act(
         output.done(f"{acted.task_id}: {acted.said}")
         output.progress(f"{verb}: {came.total()} of {len(ids)}")
     output.progress("")
-    output.say(f"{verb}: {came['done']} of {len(ids)} tasks, {came['refused']} refused")
+    output.say(f"{verb}: {came['done']} of {counted(len(ids), 'task')}, {came['refused']} refused")
     return output.COULD_NOT if came["refused"] else output.OK
+
+
+def _meant(ids: Sequence[str]) -> str:
+    return f"{counted(len(ids), 'task')} {'is' if len(ids) == 1 else 'are'} meant"
 
 
 def _agreed(ids: Sequence[str], bulk: Bulk, verb: str) -> bool:
@@ -106,12 +111,12 @@ def _agreed(ids: Sequence[str], bulk: Bulk, verb: str) -> bool:
     wanted = bulk.wanted
     if wanted is None and output.can_ask():
         shown = ", ".join(ids[:SHOWN]) + (", ..." if len(ids) > SHOWN else "")
-        output.say(f"{verb} these {len(ids)} tasks: {shown}")
+        output.say(f"{_meant(ids)}: {shown}")
         wanted = click.prompt(f"type {len(ids)} to {verb} them", type=int, err=True)
     if wanted is None:
-        output.say(f"{len(ids)} tasks are meant; nothing was done. Say --count {len(ids)} to {verb} them")
+        output.say(f"{_meant(ids)}; nothing was done. Say --count {len(ids)} to {verb} them")
         return False
     if wanted != len(ids):
-        output.say(f"{len(ids)} tasks are meant, not {wanted}; nothing was done (--dry-run shows them)")
+        output.say(f"{_meant(ids)}, not {wanted}; nothing was done (--dry-run shows them)")
         return False
     return True

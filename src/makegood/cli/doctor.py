@@ -9,7 +9,7 @@ from makegood.cli import output
 from makegood.cli.act import act_options
 from makegood.cli.connect import connected, must_be_there, store_option, store_url
 from makegood.cli.look import json_option
-from makegood.cli.times import local
+from makegood.cli.times import utc
 from makegood.clock import SystemClock
 from makegood.core.words import moment
 from makegood.health import Level, Line, examine
@@ -65,7 +65,7 @@ def agents(as_json: bool) -> int:
     """Who is alive: roles, actions, host.
 
     Every process that works on the store renews its lease while it lives; one whose lease has ended is not
-    shown any more. Times are local; --json has them in UTC, and each action's signature.
+    shown any more. --json has each action's signature as well.
     """
     members = connected(lambda makegood: makegood.members())
     if as_json:
@@ -82,8 +82,8 @@ def _row(member: Member) -> Sequence[str]:
         member.member_id,
         member.host,
         str(member.pid),
-        f"{local(member.started_at):%m-%d %H:%M}",
-        f"{local(member.lease_until):%H:%M:%S}",
+        f"{utc(member.started_at):%m-%d %H:%M}Z",
+        f"{utc(member.lease_until):%H:%M:%S}Z",
         f"{', '.join(member.roles)}: {', '.join(sorted(member.actions))}",
     )
 

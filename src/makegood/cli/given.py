@@ -1,10 +1,11 @@
 """What a command is given: text, times, and JSON as it stands, in a file or its lines, or on stdin."""
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import count
 from math import isnan, nan
 from pathlib import Path
@@ -22,6 +23,8 @@ from makegood.reading.matching import LENGTH, length_in_seconds
 
 READ_MAX = 16 * PAYLOAD_MAX
 """The most bytes that are read: a payload is measured as it is stored, without spaces and escapes."""
+ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
+"""A time zone at the end of a moment."""
 WORD_MAX = 60
 """Characters of what is no JSON up to which it is shown as the text that may be meant."""
 
@@ -141,6 +144,10 @@ def moment_given(source: str, what: str) -> datetime:
             return now + timedelta(seconds=length_in_seconds(length))
         except OverflowError:
             raise click.UsageError(f"{what}: {source} from now is after the year 9999") from None
+    if _is_day(source):
+        raise click.UsageError(
+            f"{what}: {source!r} is a whole day; write date and time, as in 2027-01-31T08:00:00Z"
+        )
     try:
         moment = datetime.fromisoformat(source)
     except ValueError:
@@ -150,6 +157,15 @@ def moment_given(source: str, what: str) -> datetime:
     if moment.tzinfo is None:
         raise click.UsageError(f"{what}: {source!r} has no time zone; add Z or +01:00")
     return moment
+
+
+def _is_day(source: str) -> bool:
+    """Whether it is a date alone, be it with a time zone."""
+    try:
+        date.fromisoformat(ZONE.sub("", source))
+    except ValueError:
+        return False
+    return True
 
 
 def _read(source: str, what: str) -> bytes:

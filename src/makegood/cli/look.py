@@ -32,6 +32,8 @@ TASK_COLUMNS = ("ID", "STATE", "PLAN", "CREATED", "WAITS FOR OR BECAUSE")
 STEP_COLUMNS = ("STEP", "STATE", "RETRIES", "UNDO", "RESULT OR ERROR")
 PAYLOADS = frozenset({"input", "output"})
 LISTS = frozenset({"blocking", "inEffect", "inDoubt", "acts"})
+OF_PROCESSES = frozenset(WAITED_FOR) - {"person", "pause"}
+"""What only a living process brings on."""
 IN_SHORT = (
     "taskId",
     "state",
@@ -107,18 +109,26 @@ def list_tasks(
 
     async def work(makegood: Makegood) -> TaskPage:
         page = await makegood.list(where, limit=limit, after=after)
-        if not page.tasks and not as_json:
+        if as_json:
+            output.document(page.tasks)
+        elif page.tasks:
+            output.table(TASK_COLUMNS, [task_row(task) for task in page.tasks])
+            await _say_if_nobody_is_up(makegood, page)
+        else:
             output.say(await _none_found(makegood, meant, where.plan))
         return page
 
     page = connected(work)
-    if as_json:
-        output.document(page.tasks)
-    elif page.tasks:
-        output.table(TASK_COLUMNS, [task_row(task) for task in page.tasks])
     if page.next is not None:
         output.say(f"there are more: {_next_page(meant, limit, page.next, as_json=as_json)}")
     return output.OK
+
+
+async def _say_if_nobody_is_up(makegood: Makegood, page: TaskPage) -> None:
+    """That tasks wait for a process, and none is there."""
+    waits = {task["waiting"]["for"] for task in page if "waiting" in task}
+    if waits & OF_PROCESSES and not await makegood.members():
+        output.say("no process is up on this store: what waits for one goes on with `makegood up APP`")
 
 
 async def _none_found(makegood: Makegood, terms: Sequence[str], plan: str | None) -> str:
@@ -184,16 +194,14 @@ def _to_be_shown(name: str, value: Any) -> bool:
 
 
 def _said(name: str, value: Any) -> str:
+    if name in PAYLOADS:
+        return output.json_line(value)
     if name == "waiting":
         return waiting_sentence(value)
     if name in LISTS:
         return ", ".join(value)
     if name == "tags":
         return ", ".join(f"{tag}={label}" for tag, label in value.items())
-    return _in_a_line(value)
-
-
-def _in_a_line(value: Any) -> str:
     return value if isinstance(value, str) else output.json_line(value)
 
 
@@ -218,7 +226,7 @@ def _state(step: Record) -> str:
 
 
 def _last_word(step: Record, undo: Record) -> str:
-    came = _in_a_line(step["result"]) if "result" in step else step.get("error", "")
+    came = output.json_line(step["result"]) if "result" in step else step.get("error", "")
     if "settledAs" in step:
         verdict = f"{step['settledBy']} says: {VERDICTS[step['settledAs']]}"
         return f"{came} ({verdict})" if "result" in step else verdict
@@ -233,7 +241,7 @@ def _last_word(step: Record, undo: Record) -> str:
 def history(task_id: str, limit: int | None, as_json: bool) -> int:
     """What happened to a task: when, who, what.
 
-    Times are local; --json has every fact, in UTC, to the millisecond.
+    --json has every fact, its time to the millisecond.
     """
     snapshot = connected(lambda makegood: makegood.snapshot(task_id))
     newest = slice(None if limit is None else -limit, None)

@@ -26,6 +26,8 @@ def makegood(ctx: click.Context) -> int:
     Exit codes: 0 ok; 2 the command or its input is malformed; 1 it could not be done. Where a command waits
     for a task: 0 Completed, 10 Compensated, 20 Failed (parked), 30 not ended in time. `up`: 75 a thread could
     not be stopped. 130: interrupted.
+
+    All times that are shown are UTC.
     """
     if ctx.invoked_subcommand is None:
         output.say(ctx.get_help())

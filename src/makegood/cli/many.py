@@ -10,6 +10,7 @@ from makegood.cli.lines import Entry, Terms, read_entries
 from makegood.client import Makegood
 from makegood.errors import MakegoodError, PayloadError, SubmissionConflict
 from makegood.payload import codec_for
+from makegood.reading.words import counted
 
 TOGETHER = 1_000
 """Tasks that are entered at a time: as many as submit_many takes."""
@@ -38,7 +39,7 @@ def submit_lines(plan: AnyPlan, source: str, terms: Terms, *, as_json: bool) -> 
                 for entry in window:
                     _tell(entry, conflicts.get(entry.task_id, ""), as_json=as_json)
         finally:  # what is entered stays so, though stdout be full, or Ctrl-C end it under way
-            output.say(f"submit: {tried - taken} of {len(entries)} lines entered, {taken} refused")
+            output.say(f"submit: {tried - taken} of {counted(len(entries), 'line')} entered, {taken} refused")
         if not await makegood.members():
             output.say("no process is up on this store: tasks start once there is one (`makegood up APP`)")
         return output.COULD_NOT if taken else output.OK
@@ -90,7 +91,7 @@ def _named(source: str, bad: dict[int, str]) -> str:
     """Each bad line with its reason, the first few of them."""
     told = [f"{source}, line {line}: {bad[line]}" for line in sorted(bad)[:BAD_SHOWN]]
     more = f" ({len(bad) - BAD_SHOWN} more are not shown)" if len(bad) > BAD_SHOWN else ""
-    how_many = "1 line is" if len(bad) == 1 else f"{len(bad)} lines are"
+    how_many = f"{counted(len(bad), 'line')} {'is' if len(bad) == 1 else 'are'}"
     return "\n".join([*told, f"{how_many} wrong{more}; nothing was submitted"])
 
 

@@ -1,7 +1,7 @@
-"""Moments as the clock on the reader's wall shows them; documents have them in UTC, to the millisecond."""
+"""Moments as people are shown them: in UTC, with a Z, as logs of services and --json have them."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from makegood.core.plan import Millis
 from makegood.reading.story import Line
@@ -9,9 +9,9 @@ from makegood.reading.story import Line
 COLUMNS = ("WHEN", "WHO", "WHAT")
 
 
-def local(at: Millis) -> datetime:
-    """The moment in this machine's time zone."""
-    return datetime.fromtimestamp(at / 1000).astimezone()
+def utc(at: Millis) -> datetime:
+    """The moment in UTC, whatever the time zone of this machine."""
+    return datetime.fromtimestamp(at / 1000, UTC)
 
 
 class Diary:
@@ -24,10 +24,10 @@ class Diary:
         """The next lines."""
         made: list[tuple[str, str, str]] = []
         for line in lines:
-            at = local(line.at)
-            day = f"{at:%Y-%m-%d}, times in {at:%Z}"
+            at = utc(line.at)
+            day = f"{at:%Y-%m-%d}"
             if day != self._day:
                 made.append(("", "", day))
                 self._day = day
-            made.append((f"{at:%H:%M:%S}", line.who, line.what))
+            made.append((f"{at:%H:%M:%S}Z", line.who, line.what))
         return made

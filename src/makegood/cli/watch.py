@@ -12,7 +12,7 @@ from makegood.cli import output
 from makegood.cli.connect import connected, store_option
 from makegood.cli.given import LENGTHS, Length
 from makegood.cli.look import Record, json_option, task_row
-from makegood.cli.times import COLUMNS, Diary, local
+from makegood.cli.times import COLUMNS, Diary, utc
 from makegood.client import Makegood, Snapshot, Task
 from makegood.client.legible import legible
 from makegood.core.plan import Plan
@@ -26,7 +26,7 @@ PERIOD = 0.5
 """Seconds between two looks."""
 NOT_ENDED = Where(states=("Running", "Compensating", "Failed"))
 WATCHED = ("CHANGED", "ID", "STATE", "PLAN", "WAITS FOR OR BECAUSE")
-WIDEST = ("11-30 23:59:59", "", "Compensating", "", "")
+WIDEST = ("11-30 23:59:59Z", "", "Compensating", "", "")
 PAGE = 200
 SHOWN_MAX = 200
 """Rows of a table that is shown in place."""
@@ -107,7 +107,7 @@ class _Told:
         self._teller = Teller(plan)
         self._diary = Diary()
         widest_author = max(("supervisor", *[step.agent for step in plan.steps]), key=len)
-        self._table = output.Stream(COLUMNS, ("23:59:59", widest_author, ""))
+        self._table = output.Stream(COLUMNS, ("23:59:59Z", widest_author, ""))
 
     def go_on(self, snapshot: Snapshot) -> None:
         """Tell what is new in it. Raises StoreError where its rows do not hold together."""
@@ -168,7 +168,7 @@ class _Changes:
     async def _last_change(self, task_id: str) -> str:
         with suppress(MakegoodError), legible(task_id):
             _, last = (await self._makegood.snapshot(task_id)).rows[-1]
-            return f"{local(last.at):%m-%d %H:%M:%S}"
+            return f"{utc(last.at):%m-%d %H:%M:%S}Z"
         return ""
 
 
@@ -196,14 +196,19 @@ async def _show_changes(changes: _Changes, as_json: bool) -> None:
 
 
 async def _print_changes(changes: _Changes, as_json: bool) -> None:
+    """A row says something new of its task: a call may be followed by another that reads the same."""
     table = output.Stream(WATCHED, WIDEST)
+    told: dict[str, list[str]] = {}
     while True:
         changed = await changes.look()
         if as_json:
             for task in changed:
                 output.document_line(task)
         else:
-            table.add(await changes.rows(changed))
+            rows = await changes.rows(changed)
+            told = {name: row for name, row in told.items() if name in changes.known}
+            table.add([row for row in rows if told.get(row[1]) != row[1:]])
+            told |= {row[1]: row[1:] for row in rows}
         await asyncio.sleep(PERIOD)
 
 

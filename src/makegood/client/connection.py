@@ -45,6 +45,10 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
     """The rows as they are stored."""
     envelope: Envelope
 
+    def __repr__(self) -> str:
+        state = state_name(self.head.state)
+        return f"<snapshot of {self.stored.task_id}: {state}, version {self.stored.version}>"
+
     @cached_property
     def record(self) -> dict[str, Any]:
         """The exported record. Raises StoreError where it does not hold together."""

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from inspect import iscoroutinefunction, signature, unwrap
 from pathlib import Path
 from reprlib import repr as shown
@@ -32,7 +33,9 @@ Out = TypeVar("Out")
 class Makegood:
     """A connection to a store; with agents, also the scheduler, the agents and the supervisor beside it.
 
-    Use it as an async context manager. Several on one store, in one process or many, are safe.
+    Use it as an async context manager; once closed it may be opened again, and the handles it gave go on with
+    it. Several on one store, in one process or many, are safe.
+
     `audit_every` (seconds): audit the store so often, and log what is newly found. `alerts` are told of
     each task that is parked (see makegood.alerts). `codec` makes other bytes of payloads and error texts
     before they are stored, and back: all processes on a store need the same one.
@@ -50,26 +53,49 @@ class Makegood:
         self._store = open_store(store) if isinstance(store, str) else _check_store(store)
         self._agents = _check_agents(agents)
         self._envelope = Envelope(codec)
-        self._engine = Engine(
+        self._make_engine = partial(
+            Engine,
             self._store,
             self._agents,
             audit_every=None if audit_every is None else in_seconds("audit_every", audit_every),
             alerts=_check_hooks(alerts),
             envelope=self._envelope,
         )
+        self._engine = self._make_engine()
         self._connection = Connection(self._engine.desk, self._envelope, self._agents)
         self._submitting = Submitting(self._connection)
+        self._is_open = False
 
     async def __aenter__(self) -> Self:
-        await self._engine.start()
+        """Raises StoreError; MakegoodError where a lifespan cannot begin, or this is open already."""
+        if self._is_open:
+            raise MakegoodError(
+                "this Makegood is open already, or not closed yet; close it first, or make another one"
+            )
+        self._is_open = True
+        try:
+            self._take_fresh_engine()
+            await self._engine.start()
+        except BaseException:
+            self._is_open = False
+            raise
         self._connection.open()
         return self
+
+    def _take_fresh_engine(self) -> None:
+        """One that was stopped begins nothing any more, and one made before a fork has its parent's name."""
+        self._engine = self._make_engine()
+        self._connection.desk = self._engine.desk
+        self._submitting = Submitting(self._connection)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
-        await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
+        try:
+            await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
+        finally:
+            self._is_open = False
 
     if not TYPE_CHECKING:  # checkers refuse it anyway
 
@@ -107,7 +133,8 @@ class Makegood:
         (seconds) from its start: what has not completed by then is undone.
 
         The same id, plan and input again is the existing task. Raises SubmissionConflict for another plan or
-        input under a taken id, PayloadError for an input that cannot be written, StoreError.
+        input under a taken id, PlanError for an id, a start or a deadline that is none, PayloadError for an
+        input that cannot be written, StoreError.
         """
         return await self._submitting.one(plan, input, task_id, Terms(deadline, start_at, tags))
 
@@ -226,8 +253,11 @@ def _check_agents(agents: object) -> Sequence[Agent]:
             raise PlanError(f"{agent!r} is no agent; give a list of them: agents=[flights, hotels]")
     named: dict[str, Agent] = {}
     for agent in listed:
-        if named.setdefault(agent.name, agent) is not agent:
-            raise PlanError(f"two different agents are called {agent.name!r}; give one another name")
+        if (other := named.setdefault(agent.name, agent)) is not agent:
+            raise PlanError(
+                f"two different agents are called {agent.name!r}, at {other.place} and {agent.place}; "
+                "give one another name"
+            )
     return list(named.values())
 
 

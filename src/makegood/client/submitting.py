@@ -1,9 +1,11 @@
 """Submitting: how tasks come into a store. The door to it are `Makegood.submit` and those beside it."""
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from random import SystemRandom
+from reprlib import repr as shown
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,6 +22,8 @@ from makegood.errors import MakegoodError, PayloadError, PlanError, SubmissionCo
 from makegood.ids import check_task_id, make_task_id
 from makegood.payload import UnknownField, canonical, codec_for, differing_paths, names_in_json
 from makegood.reading.words import is_text
+
+log = logging.getLogger("makegood.client")
 
 SUBMITTED_MAX = 1_000
 """Tasks that submit_many enters at most: they are one commit."""
@@ -73,6 +77,8 @@ class Submitting:
     ) -> Sequence[Task[Out]]:
         """See Makegood.submit_many."""
         _check_plan(plan)
+        _check_listed("inputs", inputs)
+        _check_listed("task_ids", task_ids or ())
         raws = [self._encoded(plan, each, f"inputs[{n}]") for n, each in enumerate(inputs)]
         agreed = self._agreed(terms)
         names = self._names(plan.name, len(raws), task_ids)
@@ -118,7 +124,7 @@ class Submitting:
             raise _with_type(plan, where, error) from None
 
     def _agreed(self, terms: Terms) -> Agreed:
-        """Raises PlanError, MakegoodError or PayloadError for terms that are none."""
+        """Raises PlanError or PayloadError for terms that are none."""
         start = _moment(terms.start_at)
         begins = max(self._desk.now(), start)
         deadline = 0 if terms.deadline is None else begins + _length(terms.deadline)
@@ -167,6 +173,19 @@ class Submitting:
         if plan.version not in self._saved_plans:
             await self._connection.store.save_plan(plan.version, plan.name, plan.document.canonical())
             self._saved_plans.add(plan.version)
+            if self._desk.rooms.deciding:
+                await self._say_what_is_missing(plan)
+
+    async def _say_what_is_missing(self, plan: PlanDefinition[Any, Any]) -> None:
+        """Where tasks are run here, it surprises that one waits for another process, in silence."""
+        able = (await self._connection.alive()).actions
+        lacking = sorted({f"{step.agent}/{step.action}" for step in plan.plan.steps} - able)
+        if lacking:
+            log.warning(
+                "plan %s needs %s, which no living process has: a task waits there until one is started",
+                plan.name,
+                ", ".join(lacking),
+            )
 
     async def _check_same(self, plan: PlanDefinition[Any, Any], task_id: str, raw: bytes) -> None:
         """The id is taken: fine if it is this very submission, made before."""
@@ -199,6 +218,12 @@ def _check_plan(plan: object) -> None:
         raise PlanError(f"{plan!r} is no plan; submit what @plan made of a function")
 
 
+def _check_listed(name: str, given: object) -> None:
+    """Refuse what would be taken apart into characters, or cannot be taken apart."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise PayloadError(f"{name}={shown(given)}: submit_many takes a list of them; put it in one")
+
+
 def _with_type(plan: PlanDefinition[Any, Any], where: str, error: PayloadError) -> PayloadError:
     """The error with what the plan takes, where it is the input as a whole that does not fit."""
     if not str(error).startswith(f"{where}: "):
@@ -227,12 +252,12 @@ def _moment(moment: object) -> Millis:
     if moment is None:
         return 0
     if not isinstance(moment, datetime) or not _has_zone(moment):
-        raise MakegoodError(
+        raise PlanError(
             f"start_at={moment!r} is no moment in time: give a datetime with a time zone, "
             "datetime(2027, 1, 1, tzinfo=UTC) say"
         )
     if moment.timestamp() >= LATEST_START.timestamp():
-        raise MakegoodError(f"start_at={moment} is too far ahead: it can be any moment before {LATEST_START}")
+        raise PlanError(f"start_at={moment} is too far ahead: it can be any moment before {LATEST_START}")
     return max(0, millis(moment.timestamp()))
 
 

@@ -161,7 +161,7 @@ def _check_undo(draft: Draft, event: ResolveAsked) -> None:
         raise ActRefused(f"{where}: {still_flying('undo', until, draft.now)}")
     if event.verdict is Verdict.DONE or (event.verdict is Verdict.LEFT and phase == Phase.LEFT):
         why = "was never sent" if phase in ABOUT_TO_UNDO else "is stuck"
-        raise ActRefused(f"{where}: its undo {why}: resolve it as undone, kept or left")
+        raise ActRefused(f"{where}: its undo {why}: resolve it as undone, absent, kept or left")
 
 
 def undo_unsent(phase: int, opened: Open | None) -> bool:

@@ -3,6 +3,7 @@
 A secret is the path to it from the value it lies in; "*" in a path stands for every item or key.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Any, TypeAlias
@@ -111,21 +112,71 @@ def texts_of(json: Any, secrets: Collection[Path], fields: Collection[str] = ())
 
 
 def without(text: str, secret: Iterable[str]) -> str:
-    """A text without these secrets, as they are and as they look in JSON, in Python and in a URL."""
+    """A text without these secrets, as they are and as JSON, Python and a URL write them, nested as well."""
     forms = {form for one in secret for form in _forms(one) if len(form) >= TEXT_MIN}
     for form in sorted(forms, key=len, reverse=True):
         text = text.replace(form, HIDDEN)
-    return text
+    return _without_meant(text, forms) if forms and any(sign in text for sign in "\\%+") else text
+
+
+def _without_meant(text: str, forms: Iterable[str]) -> str:
+    """A text without what means the same as one of these forms, however it is written."""
+    pieces, octets = _read(text)
+    meant = {bytes(_read(form)[1]).rstrip(b"\\") for form in forms if len(form) <= 4 * len(text)}
+    for form in sorted(meant, key=len, reverse=True):
+        at = octets.find(form) if len(form) >= TEXT_MIN else -1
+        while at >= 0:
+            end = at + len(form)
+            pieces[at:end] = [HIDDEN, *[""] * (len(form) - 1)]
+            octets[at:end] = bytes(len(form))
+            at = octets.find(form, end)
+    return "".join(pieces)
+
+
+def _read(text: str) -> tuple[list[str], bytearray]:
+    """What a text means, in UTF-8, and a piece of it for each octet: "" for all but a character's first.
+
+    Secrets are read in the same way, for no text tells in which notation it is. So backslashes go with what
+    follows them, however many (each nesting doubles them), and "+" is a space.
+    """
+    pieces: list[str] = []
+    octets = bytearray()
+    for found in re.finditer(_PIECE, text):
+        kind = str(found.lastgroup)
+        meaning = _MEANING[kind](found[kind])
+        pieces += found[0] if kind == "ascii" else [found[0], *[""] * (len(meaning) - 1)]
+        octets += meaning
+    return pieces, octets.replace(b"+", b" ")
+
+
+def _in_utf8(character: str) -> bytes:
+    return character.encode("utf-8", "surrogatepass")
+
+
+_BACKSLASH = r"(?:\\|%(?:25)*5c)"
+_PIECE = (
+    r"(?ais)(?P<ascii>[\0-$&-\[\]-\x7f]+)"
+    rf"|{_BACKSLASH}++u(?P<pair>d[89ab][\da-f]{{2}}{_BACKSLASH}++ud[c-f][\da-f]{{2}})"
+    rf"|{_BACKSLASH}++(?P<point>(?-i:U)00(?:0[\da-f]|10)[\da-f]{{4}}|u[\da-f]{{4}})"
+    rf"|(?:{_BACKSLASH}++x|{_BACKSLASH}*+%(?:25)*)(?P<octet>[\da-f]{{2}})"
+    rf"|{_BACKSLASH}++(?P<letter>(?-i:[btnfr]))"
+    rf"|{_BACKSLASH}*(?P<itself>.)"
+)
+"""Compiled by the first text that needs it: most processes never read one."""
+_LETTERS = str.maketrans("btnfr", "\b\t\n\f\r")
+_MEANING: dict[str, Callable[[str], bytes]] = {
+    "ascii": str.encode,
+    "pair": lambda pair: _in_utf8(bytes.fromhex(pair[:4] + pair[-4:]).decode("utf-16-be")),
+    "point": lambda point: _in_utf8(chr(int(point[1:], 16))),
+    "octet": bytes.fromhex,
+    "letter": lambda letter: letter.translate(_LETTERS).encode(),
+    "itself": _in_utf8,
+}
 
 
 def _forms(secret: str) -> Iterator[str]:
-    json = msgspec.json.encode(secret).decode()[1:-1]
-    yield from (secret, json, repr(secret)[1:-1])
-    yield "".join(c if c.isascii() else _escaped(c) for c in json)
-    in_bytes = secret.encode("utf-8", "replace")
-    yield repr(in_bytes)[2:-1]
-    in_url = "".join(_UNRESERVED.get(byte, f"%{byte:02X}") for byte in in_bytes)
-    yield from (in_url, in_url.replace("%20", "+"))
+    """The secret, and how Python shows what may be behind it."""
+    yield from (secret, repr(secret)[1:-1])
     for kind in _WRITTEN_AS_TEXT:
         try:
             yield from _python_forms(msgspec.convert(secret, kind))
@@ -146,13 +197,3 @@ def _python_forms(value: Any) -> Iterator[str]:
         yield from (str(clock), repr(clock)[:-1])
     else:
         yield from (str(value), repr(value))
-
-
-def _escaped(character: str) -> str:
-    """As JSON writes it that is all ASCII (RFC 8259, section 7)."""
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
-
-
-_UNRESERVED = {ord(c): c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"}
-"""What a URL shows as it is (RFC 3986, section 2.3)."""

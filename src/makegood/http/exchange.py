@@ -19,6 +19,7 @@ BODY_SHOWN = 500
 """Characters of a body that an error shows."""
 
 TOO_LATE = "too late to send"
+CUT_OFF = "no answer before its call was over"
 SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 """Methods of requests that have no effect."""
 
@@ -63,6 +64,14 @@ def within(current: Call | None, seconds: float | None) -> float | None:
     return time_for(current) if seconds is None else min(seconds, time_for(current))
 
 
+def asked(method: str, url: str, came_of_it: str) -> str:
+    """What was asked for where, and what came of it, unless that says so itself."""
+    what = f"{method} {_address(current_call(), url)}"
+    if not came_of_it or came_of_it.startswith(what):
+        return came_of_it or what
+    return f"{what}: {came_of_it}"
+
+
 def complaint(current: Call | None, method: str, url: str, status: int, body: str) -> str:
     """What an answer says that is no success.
 
@@ -70,7 +79,12 @@ def complaint(current: Call | None, method: str, url: str, status: int, body: st
     """
     shown = (body if current is None else current.hides(body))[:BODY_SHOWN]
     said = f": {shown}" if shown else ""
-    return f"{method} {without_secrets(url)} answered {status}{said}"
+    return f"{method} {_address(current, url)} answered {status}{said}"
+
+
+def _address(current: Call | None, url: str) -> str:
+    """What may be told of a URL: its query may not, and what a secret put behind a "?" cuts that secret."""
+    return without_secrets(url if current is None else current.hides(url))
 
 
 def socket_options(acknowledged_within: float) -> list[SocketOption]:

@@ -10,9 +10,11 @@ from makegood.agents.call import Call
 from makegood.http.exchange import (
     ACKNOWLEDGED_WITHIN,
     CONNECT_WITHIN,
+    CUT_OFF,
     KEY_HEADER,
     SAFE,
     add_key,
+    asked,
     check_time,
     complaint,
     current_call,
@@ -62,7 +64,10 @@ class AsyncClient(httpx.AsyncClient):
             async with asyncio.timeout(None if current is None else current.time_left):
                 return await self._exchange(request, current, how)
         except TimeoutError:
-            raise TimeoutError("no answer before its call was over") from None
+            raise TimeoutError(_asked(request, CUT_OFF)) from None
+        except httpx.RequestError as error:
+            error.args = (_asked(_last(error) or request, f"{error}"),)
+            raise
 
     async def _exchange(
         self, request: httpx.Request, current: Call | None, how: dict[str, Any]
@@ -93,3 +98,18 @@ class AsyncClient(httpx.AsyncClient):
 
         own.extensions = {**request.extensions, "timeout": bounded, "trace": check}
         return own
+
+
+def _last(error: httpx.RequestError) -> httpx.Request | None:
+    """The request that failed, after redirects; None where a hook or an auth of the user's says none."""
+    try:
+        return error.request
+    except RuntimeError:
+        return None
+
+
+def _asked(request: httpx.Request, came_of_it: str) -> str:
+    url = f"{request.url}"
+    if not request.url.host and "@" in url:
+        url = "***"  # httpx takes what comes after a user for a path, be it a password
+    return asked(request.method, url, came_of_it)

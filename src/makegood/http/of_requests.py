@@ -17,9 +17,11 @@ from makegood.http.connections import Connection, SecureConnection, Watch, curre
 from makegood.http.exchange import (
     ACKNOWLEDGED_WITHIN,
     CONNECT_WITHIN,
+    CUT_OFF,
     KEY_HEADER,
     SAFE,
     add_key,
+    asked,
     check_time,
     complaint,
     current_call,
@@ -114,7 +116,10 @@ class Session(requests.Session):
         if method not in SAFE:
             how["allow_redirects"] = False
         how["timeout"] = _bounded(current, how.get("timeout"))
-        response = super().send(request, **how) if current is None else self._watched(current, request, how)
+        with _named(request):
+            response = (
+                super().send(request, **how) if current is None else self._watched(current, request, how)
+            )
         if self._raises and not is_hop and not 200 <= response.status_code < 300:
             last, status = response.request, response.status_code
             said = complaint(current, last.method or "", last.url or "", status, response.text)
@@ -134,7 +139,7 @@ class Session(requests.Session):
             if not how.get("stream"):  # the time of a stream runs on
                 watch.end()
             if watch.cut:  # whatever it seems to have come to
-                raise requests.ReadTimeout("no answer before its call was over", request=request)
+                raise requests.ReadTimeout(CUT_OFF, request=request)
 
 
 @contextmanager
@@ -145,6 +150,21 @@ def _discreet(url: str) -> Iterator[None]:
     except (InvalidSchema, InvalidURL, MissingSchema) as error:
         error.args = (f"nothing can be sent to {without_secrets(url)!r}",)
         raise error from None
+
+
+@contextmanager
+def _named(request: requests.PreparedRequest) -> Iterator[None]:
+    """What came of no answer says what was asked for where.
+
+    It says so in the error of urllib3 that it wraps, if it does: by that it is judged.
+    """
+    try:
+        yield
+    except requests.RequestException as error:
+        last = error.request = error.request or request  # of a redirect it may be another
+        told = error.args[0] if error.args and isinstance(error.args[0], Exception) else error
+        told.args = (asked(last.method or "", last.url or "", f"{told}"),)
+        raise
 
 
 def _bounded(current: Call | None, timeout: Any) -> Any:

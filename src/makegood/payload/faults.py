@@ -47,7 +47,7 @@ def naive(where: str) -> PayloadError:
     """The error for a moment without a time zone."""
     return PayloadError(
         f"{where} is a datetime without a time zone, which is another moment on every machine; give it one, "
-        "as datetime.now(UTC) has it"
+        'as datetime.now(UTC) and "2027-01-31T09:30:00Z" have it'
     )
 
 

@@ -111,6 +111,8 @@ def _told(error: Any, cls: Any = None, json: Any = None) -> Iterator[str]:
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
     unknown = _unknown(cls, json, first["loc"]) if first["type"] == "missing" else ()
     hint = f"; {', '.join(unknown)} given, which it does not have" if unknown else ""
+    if json is None and is_model(cls) and not path:
+        hint = ", got null"  # for which there is no name in a complaint about the type
     yield f"{first['msg']}{hint} - at `${path}`"
 
 

@@ -1,6 +1,6 @@
 """What stands outside because of a task, and what a person can do about it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
@@ -118,7 +118,8 @@ def _same_by_key(step: StepPast, late: Reported, result: msgspec.Raw | None) -> 
 
 class OpenAct(msgspec.Struct, frozen=True):
     """An act the core would take now; `result`: it must bring the step's result, as a later step uses it;
-    `corrects`: in the place of the one on record; `asks`: it has the step's probe asked again."""
+    `corrects`: in the place of the one on record; `asks`: it has the step's probe asked again; `after`: the
+    steps that a person must settle before anything follows from it."""
 
     verb: str
     step: str = ""
@@ -126,6 +127,7 @@ class OpenAct(msgspec.Struct, frozen=True):
     result: bool = False
     corrects: bool = False
     asks: bool = False
+    after: tuple[str, ...] = ()
 
 
 def open_acts(
@@ -146,7 +148,8 @@ def open_acts(
         draft = Draft(plan, task_id, head, now)
         if _taken(draft, event):
             asks = isinstance(event, RetryAsked) and draft.phase(event.step) in ASKED_AGAIN
-            found.append(msgspec.structs.replace(act, asks=asks))
+            after = _asked_first(draft, waiting) if isinstance(event, CancelAsked) else ()
+            found.append(msgspec.structs.replace(act, asks=asks, after=after))
         elif isinstance(event, SkipAsked | ResolveAsked):
             with_result = msgspec.structs.replace(event, given=(NULL,))
             if _taken(Draft(plan, task_id, head, now), with_result):
@@ -171,6 +174,11 @@ def _acts_on(plan: Plan, step: int) -> Iterator[tuple[OpenAct, Act]]:
         yield OpenAct("resolve", name, verdict.value), ResolveAsked(step, verdict, NOBODY)
     yield OpenAct("retry", name), RetryAsked(step, NOBODY)
     yield OpenAct("skip", name), SkipAsked(step, NOBODY)
+
+
+def _asked_first(draft: Draft, waiting: Iterable[int]) -> tuple[str, ...]:
+    """The steps of these that still ask a person, now that an act is taken."""
+    return tuple(draft.step(step).name for step in waiting if draft.phase(step) in ASKS_A_PERSON)
 
 
 def _taken(draft: Draft, act: Act) -> bool:

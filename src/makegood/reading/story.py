@@ -42,7 +42,7 @@ from makegood.reading.facts import author_of, by_scheduler, starts
 from makegood.reading.payloads import text_of
 from makegood.reading.phrases import AGAIN, ANSWERS, MOVED, REPLIES
 from makegood.reading.prolonged import Waits
-from makegood.reading.words import VERDICTS, one_line, span, state_name
+from makegood.reading.words import VERDICTS, one_line, reason_said, span, state_name
 
 ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
     Reported: frozenset(
@@ -155,13 +155,15 @@ class Teller:
             case ResolveAsked():
                 return self._verdict(fact)
             case TaskMoved():
-                return f"the task is {state_name(fact.state)}{_after(fact.reason)}"
+                return f"the task is {state_name(fact.state)}{_after(reason_said(fact.reason))}"
             case Restored():
                 return f"a backup was put back; what had been done since is not on record{_after(fact.why)}"
             case Alerted():
                 return f"people were told that it is parked ({fact.hook})"
             case TurnPending():
-                return f"to be undone, unless its point of no return happened{_after(fact.reason)}"
+                return (
+                    f"to be undone, unless its point of no return happened{_after(reason_said(fact.reason))}"
+                )
             case DeadlineAnnounced(step=-1):
                 return "the task's deadline has passed; past its point of no return it only goes on"
             case _:

@@ -16,7 +16,7 @@ from makegood.reading.payloads import value_of
 from makegood.reading.standing import acts_in_words, blocking, in_doubt, in_effect, open_acts
 from makegood.reading.step_view import step_document
 from makegood.reading.waiting import Waiting, task_waiting, waiting_document
-from makegood.reading.words import news_of, state_name, valued
+from makegood.reading.words import news_of, reason_said, state_name, valued
 
 VERSION_SHOWN = 12
 """Hexadecimal digits of a plan's version that are shown."""
@@ -100,11 +100,11 @@ def reason_of(plan: Plan, head: Head) -> str:
     if head.state is TaskState.COMPLETED:
         return ""
     if head.state is not TaskState.FAILED:
-        return head.reason
+        return reason_said(head.reason)
     stuck = "; ".join(f"{plan.steps[step].name}: {stuck_on(plan, head, step)}" for step in blocking(head))
     if not _undoing(head) or not head.reason:
         return stuck
-    return f"{stuck}; the task was being undone ({head.reason})"
+    return f"{stuck}; the task was being undone ({reason_said(head.reason)})"
 
 
 def stuck_on(plan: Plan, head: Head, step: int) -> str:
@@ -117,7 +117,7 @@ def stuck_on(plan: Plan, head: Head, step: int) -> str:
         return f"its undo {plan.steps[step].undo} cannot be finished{last}"
     if phase is Phase.LEFT:
         return "a person left it in effect"
-    return f"it failed for good after the point of no return ({head.reason})"
+    return f"it failed for good after the point of no return ({reason_said(head.reason)})"
 
 
 def _undoing(head: Head) -> bool:

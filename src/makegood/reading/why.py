@@ -222,7 +222,9 @@ def _means(plan: Plan, head: Head, act: OpenAct) -> str:
     if act.verdict == "done" and step is not None and head.direction is Direction.UNDO:
         return "it happened, and " + (f"{step.undo} undoes it" if step.undo else "stays: it has no undo")
     needed = "; its result is used" if act.result else ""
-    return MEANING[act.verdict or act.verb] + needed
+    are = "is" if len(act.after) == 1 else "are"
+    first = f", once {' and '.join(act.after)} {are} settled" if act.after else ""
+    return MEANING[act.verdict or act.verb] + needed + first
 
 
 # --- it is under way

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from makegood.core.plan import Millis, StepPlan
-from makegood.core.record import Kind, News, Open, TaskState
+from makegood.core.record import ERROR_KEPT, Kind, News, Open, TaskState
 
 NEWS: Final = {
     News.NONE: "",
@@ -49,6 +49,11 @@ def span(length: Millis) -> str:
     return f"{length / 3_600_000:.1f}".removesuffix(".0") + " h"
 
 
+def counted(number: int, what: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def state_name(state: TaskState) -> str:
     """The exported name: Running, Completed, Compensating, Compensated, Failed."""
     return state.name.capitalize()
@@ -67,7 +72,18 @@ def call_of(step: StepPlan, kind: Kind) -> str:
 
 def news_of(opened: Open) -> str:
     """The last word on an open step, with what its call said: `refused: sold out`."""
-    return ": ".join(filter(None, (NEWS[opened.news], opened.error)))
+    return ": ".join(filter(None, (NEWS[opened.news], dotted(opened.error))))
+
+
+def reason_said(reason: str) -> str:
+    """Why a task moved, as it is recorded, `car: refused: sold out`; what its error was cut to has dots."""
+    *lead, said = reason.split(": ", 2)
+    return ": ".join([*lead, dotted(said)])
+
+
+def dotted(error: str) -> str:
+    """An error as the record keeps it, with dots where it is as long as may be: there was more of it."""
+    return f"{error}..." if len(error) == ERROR_KEPT else error
 
 
 def one_line(text: str) -> str:

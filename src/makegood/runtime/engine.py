@@ -101,18 +101,19 @@ class Engine:
 
         Raises StoreError, and MakegoodError with the agent whose lifespan failed; nothing is left open then.
         """
-        await self.store.open()
-        await self.store.now()
-        self._started_at = self.desk.now()
         try:
+            await self.store.open()
+            await self.store.now()
+            self._started_at = self.desk.now()
             await self._lifespans.enter()
+            if self._runner is not None:
+                await self._renew_membership()
         except BaseException:
+            await self._lifespans.leave()
             await self.store.close()
             raise
-        if self._runner is not None:
-            await self._renew_membership()
-            if self._watchdog is not None:
-                self._watchdog.start()
+        if self._runner is not None and self._watchdog is not None:
+            self._watchdog.start()
         self._tasks = [asyncio.create_task(loop()) for loop in self._loops]
 
     async def stop(self, grace: float = GRACE, *, leave_running: bool = True) -> None:

@@ -9,7 +9,7 @@ from math import ceil
 from makegood.agenda import Agenda, every
 from makegood.core.draft import Draft
 from makegood.core.events import Inspected
-from makegood.core.record import ASKS_A_PERSON, CALLED, REPORTED, WAITING_OUT, TaskState
+from makegood.core.record import ASKS_A_PERSON, CALLED, REPORTED, WAITING_OUT
 from makegood.core.remedy import wants_inspection
 from makegood.core.retry import JITTER_MAX
 from makegood.desk import Desk
@@ -53,13 +53,6 @@ class Supervisor:
         """Keep the moments of a task that was just committed; leases are found on the rounds."""
         self._witness.note(self._desk.store.stamp())
         head = entry.head
-        if head.state is TaskState.FAILED and not head.alerted:
-            log.warning(
-                "task %s is parked; `makegood why %s` says for whom",
-                entry.task_id,
-                entry.task_id,
-                extra={"task_id": entry.task_id},
-            )
         for step, opened in head.open.items():
             mark = head.marks[step]
             if mark in REPORTED or mark in WAITING_OUT or (mark in ASKS_A_PERSON and opened.due):

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from makegood.testing.rehearsal.fakes import FakeService
     from makegood.testing.rehearsal.ledgers import Booking, Ledger, NothingThere
     from makegood.testing.rehearsal.over_http import HttpAnswer
+    from makegood.testing.rehearsal.over_httpx import HttpxTransport
+    from makegood.testing.rehearsal.over_requests import RequestsAdapter
     from makegood.testing.rehearsal.performance import Performance, assert_settled
     from makegood.testing.rehearsal.rehearse import rehearse
     from makegood.testing.rehearsal.report import Report
@@ -29,11 +31,13 @@ __all__ = [
     "Booking",
     "FakeService",
     "HttpAnswer",
+    "HttpxTransport",
     "Ledger",
     "NothingThere",
     "Performance",
     "Rehearsal",
     "Report",
+    "RequestsAdapter",
     "Strike",
     "assert_settled",
     "crash_after",
@@ -48,11 +52,13 @@ _HOMES = {
     "Booking": "ledgers",
     "FakeService": "fakes",
     "HttpAnswer": "over_http",
+    "HttpxTransport": "over_httpx",
     "Ledger": "ledgers",
     "NothingThere": "ledgers",
     "Performance": "performance",
     "Rehearsal": "stage",
     "Report": "report",
+    "RequestsAdapter": "over_requests",
     "assert_settled": "performance",
     "rehearse": "rehearse",
 }

@@ -21,6 +21,14 @@ FAULTS: Final = {
     CallFault.DIE_AFTER: "crash after",
 }
 """What strikes a call, in words."""
+WRITTEN: Final = {
+    CallFault.NO_ANSWER: "lost_answer",
+    CallFault.REQUEST_LOST: "lost_request",
+    CallFault.LATE: "happens_late",
+    CallFault.DIE_BEFORE: "crash_before",
+    CallFault.DIE_AFTER: "crash_after",
+}
+"""The functions by which a test says what is to strike."""
 IN_DOUBT: Final = (CallFault.NO_ANSWER, CallFault.REQUEST_LOST, CallFault.LATE)
 """What also strikes a call during which somebody cancels: nobody knows what is to be undone."""
 MONTH: Final = 30 * 86400.0
@@ -57,6 +65,15 @@ class Strike:
         return self.step, self.kind, self.nth
 
     @property
+    def written(self) -> str:
+        """As a test writes it."""
+        if self.fault not in WRITTEN:
+            return f"{self!r}"
+        options = ("undo", self.kind is Kind.UNDO, False), ("nth", self.nth, 1), ("down", self.down, 0)
+        more = "".join(f", {name}={value}" for name, value, usual in options if value != usual)
+        return f"{WRITTEN[self.fault]}({self.step!r}{more})"
+
+    @property
     def what(self) -> str:
         """The fault in words."""
         return FAULTS[self.fault] + (f", down for {span(int(self.down * 1000))}" if self.down else "")
@@ -76,12 +93,12 @@ class Case:
 def check(case: Case, plan: Plan) -> None:
     """Raises PlanError for a strike or a cancel that can come in no run of the plan."""
     for strike in case.strikes:
-        step = _step_for(strike.step, plan, f"{strike}")
+        step = _step_for(strike.step, plan, strike.written)
         if strike.kind is Kind.UNDO and step.undo is None:
             undone = ", ".join(step.name for step in plan.steps if step.undo is not None) or "none"
-            raise PlanError(f"{strike}: this step has no undo; the steps that have one are: {undone}")
+            raise PlanError(f"{strike.written}: this step has no undo; the steps that have one are: {undone}")
         if strike.nth < 1:
-            raise PlanError(f"{strike}: calls are counted from 1; say nth=1 for the first")
+            raise PlanError(f"{strike.written}: calls are counted from 1; say nth=1 for the first")
     if len({strike.call for strike in case.strikes}) < len(case.strikes):
         raise PlanError("two strikes are at one and the same call; say nth=2 for the one at its second call")
     if case.cancel_at:
