@@ -54,17 +54,21 @@ class Background:
         """Whether this process started it."""
         return self._process == os.getpid()
 
-    def run(self, start: Callable[[], Coroutine[Any, Any, T]], *, last: bool = False) -> T:
-        """Run a coroutine there and wait for it; whoever stops waiting cancels it. None is begun after the
-        `last` one, which closes what the others use. Raises what it raises, MakegoodError where waiting is
-        impossible or when all is closed meanwhile."""
-        check_no_loop()
+    def check_ours(self) -> None:
+        """Raises MakegoodError in a fork of the process that started it."""
         if not self.is_ours:
             raise MakegoodError(
                 f"this Makegood was opened in process {self._process}, and its thread does not live in the "
                 f"fork {os.getpid()}; open it only after the fork, in the parent too, or start a fresh "
                 'process: multiprocessing.get_context("spawn"), say'
             )
+
+    def run(self, start: Callable[[], Coroutine[Any, Any, T]], *, last: bool = False) -> T:
+        """Run a coroutine there and wait for it; whoever stops waiting cancels it. None is begun after the
+        `last` one, which closes what the others use. Raises what it raises, MakegoodError where waiting is
+        impossible or when all is closed meanwhile."""
+        check_no_loop()
+        self.check_ours()
         with self._turn:  # what is begun before the end is cancelled by it, and nothing is begun after it
             if self._closing:
                 raise MakegoodError(CLOSED)
@@ -187,14 +191,23 @@ class Makegood:
         self._twin = client.Makegood(*args, **named)
         self._running: Background | None = None
         self._opening = threading.Lock()
+        self._process = os.getpid()
 
     def open(self) -> Self:
         """Open the store and, with agents, drive its tasks from now on. Raises StoreError, MakegoodError."""
         check_no_loop()
-        with self._opening:
+        with self._alone():
             return self._open()
 
+    def _alone(self) -> threading.Lock:
+        """For whoever opens or closes it. In a fork a thread that had it in the parent is no more."""
+        if self._process != os.getpid():
+            self._process, self._opening = os.getpid(), threading.Lock()
+        return self._opening
+
     def _open(self) -> Self:
+        if self._running is not None:
+            self._running.check_ours()
         background = Background()
         try:
             background.run(self._twin.__aenter__)
@@ -214,10 +227,11 @@ class Makegood:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        background = self._running
-        if background is None or not background.is_ours:
-            return  # of what a parent opened there is nothing here to close
-        self._running = None
+        with self._alone():
+            background = self._running
+            if background is None or not background.is_ours:
+                return  # of what a parent opened there is nothing here to close
+            self._running = None
         try:
             background.run(lambda: self._twin.__aexit__(kind, error, trace), last=True)
         finally:

@@ -204,6 +204,7 @@ def upper(text: str) -> str:
 WRITTEN: dict[str, Callable[[str], str]] = {
     "as it is": str,
     "Python": repr,
+    "Python in ASCII": ascii,
     "Python bytes": lambda text: repr(text.encode()),
     "JSON in ASCII": json.dumps,
     "JSON": lambda text: json.dumps(text, ensure_ascii=False),

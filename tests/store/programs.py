@@ -6,7 +6,7 @@ import signal
 import sys
 
 from makegood.errors import StoreError, StoreUncertain
-from makegood.store.protocol import Change, Committed
+from makegood.store.protocol import Change, Committed, Query
 from makegood.store.sqlite import SqliteStore
 
 
@@ -62,6 +62,14 @@ async def try_to_use(path: str) -> None:
     await store.close()
 
 
+async def say_tasks(path: str) -> None:
+    """Name every task that is to be seen."""
+    store = SqliteStore(path)
+    await store.open()
+    say(*[task.task_id for task in (await store.search(Query())).tasks])
+    await store.close()
+
+
 if __name__ == "__main__":
-    programs = {each.__name__: each for each in (commit_for, fill_up, try_to_use)}
+    programs = {each.__name__: each for each in (commit_for, fill_up, try_to_use, say_tasks)}
     asyncio.run(programs[sys.argv[1]](*sys.argv[2:]))

@@ -1,6 +1,8 @@
 """What a process does beside makegood loses nothing: closing the file, forking. Nor does deleting it."""
 
 import asyncio
+import errno
+import gc
 import os
 import sqlite3
 import subprocess
@@ -15,6 +17,7 @@ import apsw
 import pytest
 
 from makegood.errors import StoreUnavailable, StoreUncertain
+from makegood.store import holds
 from makegood.store.migrations import load_migrations
 from makegood.store.paths import mounted
 from makegood.store.sqlite import SqliteStore
@@ -34,6 +37,11 @@ def path(tmp_path: Path) -> Path:
 def run() -> Iterator[Run]:
     with asyncio.Runner() as runner:
         yield runner.run
+
+
+def sqlite_file(path: Path) -> SqliteFile:
+    migrations = load_migrations("sqlite")
+    return SqliteFile(path, migrations=migrations, wall=lambda: 0, sleep=asyncio.sleep, jitter=lambda: 0.0)
 
 
 def look_in_this_process(path: Path) -> None:
@@ -106,6 +114,72 @@ def test_what_is_committed_while_a_thread_closes_the_file_is_durable(path: Path)
     assert told - tasks_in(path) == set()
 
 
+def test_nobody_writes_while_another_does_though_sqlites_own_lock_is_gone(path: Path, run: Run) -> None:
+    others: list[subprocess.Popen[bytes]] = []
+
+    def work(db: apsw.Connection) -> None:
+        db.execute("DELETE FROM plans")
+        look_in_this_process(path)  # the lock that SQLite has for this transaction ends with it
+        others.append(subprocess.Popen([sys.executable, PROGRAMS, "commit_for", path, "other", "3"]))
+        with pytest.raises(subprocess.TimeoutExpired):
+            others[0].wait(1)
+
+    store, file = SqliteStore(path), sqlite_file(path)
+    run(store.open())
+    run(file.open())
+    run(file.write(work))
+    assert others[0].wait(20) == 0
+    assert list(run(store.commit([change("ours")]))) == [COMMITTED]
+    file.close()
+    run(store.close())
+    assert tasks_in(path) == {"ours", "other-0", "other-1", "other-2"}
+
+
+@pytest.mark.parametrize("verb", ["_is_new", "_configure", "_check"])
+def test_nobody_deletes_the_log_of_a_file_that_is_being_opened(
+    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """Between any two steps of it."""
+    step = getattr(SqliteFile, verb)
+
+    def with_a_look(file: SqliteFile, db: apsw.Connection) -> object:
+        done = step(file, db)
+        look_in_this_process(path)
+        commit_in_another(path, f"other-{len(told)}")
+        told.append(verb)
+        return done
+
+    told: list[str] = []
+    commit_in_another(path, "before")
+    store = SqliteStore(path)
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(SqliteFile, verb, with_a_look)
+        run(store.open())
+    assert told == [verb]
+    assert list(run(store.commit([change("ours")]))) == [COMMITTED]
+    listed = subprocess.run([sys.executable, PROGRAMS, "say_tasks", path], capture_output=True, text=True)
+    assert "ours" in listed.stdout.split()
+    run(store.close())
+    everything = {f"{name}-{n}" for name in ("before", "other-0") for n in range(3)}
+    assert tasks_in(path) == everything | {"ours"}
+
+
+def test_where_there_are_no_such_locks_a_file_is_used_without(
+    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(holds, "_set_lock", none)
+    before = len(os.listdir("/proc/self/fd"))
+    for n in range(3):
+        store = SqliteStore(path)
+        run(store.open())
+        assert list(run(store.commit([change(f"t{n}")]))) == [COMMITTED]
+        run(store.close())
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
 # A file or a log that is taken away
 
 
@@ -161,9 +235,7 @@ def test_who_had_a_log_that_was_deleted_neither_goes_on_nor_writes_it_over_other
 
 
 def test_a_commit_into_a_log_that_is_gone_by_then_is_uncertain(path: Path, run: Run) -> None:
-    file = SqliteFile(
-        path, migrations=load_migrations("sqlite"), wall=lambda: 0, sleep=asyncio.sleep, jitter=lambda: 0.0
-    )
+    file = sqlite_file(path)
     run(file.open())
     with pytest.raises(StoreUncertain, match=LOST):
         run(file.write(lambda db: take_away(path, "-wal")))
@@ -223,13 +295,7 @@ def test_a_fork_waits_until_sqlite_is_not_at_work(path: Path, run: Run) -> None:
         ended.set()
 
     async def use() -> None:
-        file = SqliteFile(
-            path,
-            migrations=load_migrations("sqlite"),
-            wall=lambda: 0,
-            sleep=asyncio.sleep,
-            jitter=lambda: 0.0,
-        )
+        file = sqlite_file(path)
         await file.open()
         await file.read(work)
         file.close()
@@ -242,3 +308,97 @@ def test_a_fork_waits_until_sqlite_is_not_at_work(path: Path, run: Run) -> None:
         os._exit(0 if ended.is_set() else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     user.join()
+
+
+@pytest.mark.parametrize("way", ["close", "drop", "exit"])
+def test_a_fork_that_lets_go_of_a_file_leaves_its_log_alone(path: Path, run: Run, way: str) -> None:
+    store = SqliteStore(path)
+    run(store.open())
+    mine, told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.read(mine, 1)
+            if way == "close":
+                run(store.close())
+            if way == "drop":
+                del store
+                gc.collect()
+        finally:
+            if way == "exit":
+                holds._inherited.clear()  # as the interpreter does at its end
+            os._exit(0)
+    run(store.close())
+    killed = subprocess.run([sys.executable, "-c", COMMITS_AND_DIES, path], capture_output=True)
+    assert killed.returncode == -9
+    os.write(told, b"!")
+    assert os.waitpid(child, 0)[1] == 0
+    assert tasks_in(path) == {"acknowledged"}
+
+
+COMMITS_AND_DIES = """
+import asyncio, os, sys
+from tests.store.programs import change
+from makegood.store.sqlite import SqliteStore
+
+async def main():
+    store = SqliteStore(sys.argv[1])
+    await store.open()
+    await store.commit([change("acknowledged")])
+    os.kill(os.getpid(), 9)
+
+asyncio.run(main())
+"""
+
+FORKS_INTERRUPTED = """
+import asyncio, os, signal, sys, threading, time
+from makegood.store.sqlite import SqliteStore
+from tests.store.test_holds import sqlite_file
+
+def work(db):
+    began.set()
+    time.sleep(0.5)
+
+async def use():
+    file = sqlite_file(sys.argv[1])
+    await file.open()
+    await file.read(work)
+    file.close()
+
+async def use_another():
+    store = SqliteStore(sys.argv[1] + ".other")
+    await store.open()
+    await store.close()
+
+def interrupt(*_):
+    if sys.argv[2] == "fork":
+        fork()
+    else:
+        raise TimeoutError
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+began = threading.Event()
+users = [threading.Thread(target=asyncio.run, args=(each,), daemon=True) for each in (use(), use_another())]
+users[0].start()
+began.wait()
+signal.signal(signal.SIGALRM, interrupt)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+fork()
+users[1].start()
+for user in users:
+    user.join(5)
+    assert not user.is_alive()
+"""
+
+
+@pytest.mark.parametrize("handler", ["fork", "raise"])
+def test_a_signal_while_a_fork_waits_leaves_nothing_locked(path: Path, handler: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS_INTERRUPTED, path, handler], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ with Makegood(os.environ["STORE"], [desk]) as makegood:
     task = makegood.submit(stay, "ann", task_id="parent")
     child = os.fork()
     if child == 0:
-        for use in (makegood.list, task.result, lambda: makegood.submit(stay, "bob")):
+        for use in (makegood.list, task.result, lambda: makegood.submit(stay, "bob"), makegood.open):
             try:
                 use()
             except MakegoodError as error:
@@ -33,6 +33,21 @@ child = os.fork()
 if child == 0:
     with Makegood(os.environ["STORE"], [desk]) as own:
         print(own.task("parent").result(10), own.submit(stay, "eve").result(10))
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+FORK_WHILE_OPENING = """
+import os, threading
+from tests.sync.app import makegood, stay
+opening = makegood._alone()
+threading.Thread(target=opening.acquire).start()
+while not opening.locked():
+    pass
+child = os.fork()
+if child == 0:
+    with makegood:
+        print(makegood.submit(stay, "ann").result(10), flush=True)
     os._exit(0)
 os.waitpid(child, 0)
 """
@@ -110,12 +125,16 @@ def said(program: subprocess.Popen[str]) -> list[str]:
 
 def test_a_fork_of_who_has_it_open_is_told_and_opens_none(tmp_path: Path) -> None:
     *told, not_here, parent, child = said(run(FORK, tmp_path))
-    assert len(told) == 3, told
+    assert len(told) == 4, told
     for line in told:
         assert "its thread does not live in the fork" in line
         assert "open it only after the fork, in the parent too, or start a fresh process" in line
     assert "was open in the process that this one was forked from" in not_here
     assert [parent, child] == ["7 a room for ann", "a room for ann a room for eve"]
+
+
+def test_a_fork_while_another_thread_opens_it_opens_it_for_itself(tmp_path: Path) -> None:
+    assert said(run(FORK_WHILE_OPENING, tmp_path)) == ["a room for ann"]
 
 
 def test_a_fork_within_a_loop_is_told_and_does_not_wait(tmp_path: Path) -> None:

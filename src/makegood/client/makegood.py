@@ -92,10 +92,8 @@ class Makegood:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._connection.close()
-        try:
-            await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
-        finally:
-            self._is_open = False
+        await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
+        self._is_open = False
 
     if not TYPE_CHECKING:  # checkers refuse it anyway
 

@@ -122,7 +122,8 @@ def without(text: str, secret: Iterable[str]) -> str:
 def _without_meant(text: str, forms: Iterable[str]) -> str:
     """A text without what means the same as one of these forms, however it is written."""
     pieces, octets = _read(text)
-    meant = {bytes(_read(form)[1]).rstrip(b"\\") for form in forms if len(form) <= 4 * len(text)}
+    read = [_read(form)[1] for form in forms if len(form) <= 4 * len(text)]
+    meant = {one.rstrip(b"\\") for octets in read for one in (bytes(octets), _in_latin_1(octets))}
     for form in sorted(meant, key=len, reverse=True):
         at = octets.find(form) if len(form) >= TEXT_MIN else -1
         while at >= 0:
@@ -147,6 +148,14 @@ def _read(text: str) -> tuple[list[str], bytearray]:
         pieces += found[0] if kind == "ascii" else [found[0], *[""] * (len(meaning) - 1)]
         octets += meaning
     return pieces, octets.replace(b"+", b" ")
+
+
+def _in_latin_1(octets: bytearray) -> bytes:
+    """The same with an octet for each character, as Python's ascii() writes it, if that can be."""
+    try:
+        return octets.decode().encode("latin-1")
+    except UnicodeError:
+        return bytes(octets)
 
 
 def _in_utf8(character: str) -> bytes:

@@ -5,39 +5,49 @@ inherits SQLite's list of them, but not the locks. Whoever has lost his locks so
 he commits then is lost. See "File locking problems" in sqlite.org/howtocorrupt.html.
 """
 
+import errno
 import fcntl
 import os
 import struct
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
+
+import apsw
 
 from makegood.errors import StoreUnavailable
 
 Identity = tuple[int, int]
 """A file's device and number there."""
+Bytes = tuple[int, int]
+"""From which byte on, and how many."""
 
-NO_FILE: Identity = 0, 0
-
-READERS = 0x40000002, 510
-"""Where SQLite's readers lock a database, from and how many bytes: who cannot have it all deletes no log."""
-INDEX_USERS = 128, 1
+READERS: Bytes = 0x40000002, 510
+"""Where SQLite's readers lock a database: who cannot have it all deletes no log."""
+INDEX_USERS: Bytes = 128, 1
 """Where they lock the log's index (`-shm`): who cannot have it does not begin the index anew."""
+WRITER: Bytes = 0x40000200, 1
+"""Our own place in the database, the first behind those that SQLite locks: who has it writes."""
+
+WAL_MODE = 18, b"\2\2"
+"""What stands where in the header of a database that has a log (sqlite.org/fileformat.html)."""
+WRITER_SECONDS_MAX = 0.003
+"""How long one try waits for another thread of this process that writes."""
 
 guard = threading.RLock()
-"""Is taken by whoever opens or closes a file."""
+"""Is taken by whoever opens or closes a file; before a turn, where both are."""
 
 _holds: dict[Identity, "Hold"] = {}
-_inherited: set[Identity] = set()
+_inherited: dict[Identity, list[apsw.Connection]] = {}
 _turns: "WeakSet[threading.RLock]" = WeakSet()
-_stopped: "list[threading.RLock]" = []
+_forks: "list[list[threading.RLock]]" = []
 
 
 class Hold:
-    """What this process has of a file that is open, for all its connections there.
+    """What this process has of a file that is open, for all its connections there. Raises OSError when made.
 
     Its locks are SQLite's own once more, but those of an open file description: they end when that is closed,
     and by nothing else (Linux, fcntl(2)). Elsewhere there is only the look at what the log is.
@@ -48,67 +58,82 @@ class Hold:
         self._file = file
         self._log: Identity | None = None
         self._lost = False
-        self._locks: list[tuple[int, tuple[int, int]]] = []
-        self._connections = 0
+        self._connections: list[apsw.Connection] = []
+        self._writing = threading.Lock()
+        self._descriptors = [os.open(database, os.O_RDWR)]
+
+    @property
+    def has_log(self) -> bool:
+        """Whether the file is one that has a log."""
+        at, mark = WAL_MODE
+        return os.pread(self._descriptors[0], len(mark), at) == mark
 
     @property
     def replaced(self) -> bool:
         """Whether the file was deleted, or another one put in its place."""
-        return identity_of(self._database) != self._file
+        return not _leads_to(self._database, self._file)
 
     @property
     def lost(self) -> bool:
         """Whether the log was. Then, for good: what this process reads in it may be in nobody else's eyes."""
         if self._log is not None and not self._lost:
-            self._lost = identity_of(f"{self._database}-wal") != self._log
+            self._lost = not _leads_to(f"{self._database}-wal", self._log)
         return self._lost
 
-    def tighten(self) -> None:
-        """Lock what is there once the log is in use, and remember which log that is."""
-        with guard:
-            if self._log is None:
-                self._lock(self._database, READERS)
-                self._lock(f"{self._database}-shm", INDEX_USERS)
-                self._log = identity_of(f"{self._database}-wal")
-
-    def enter(self) -> None:
-        """One more connection."""
-        self._connections += 1
+    def enter(self, connection: apsw.Connection) -> None:
+        """One more connection, before it reads anything. Raises BusyError while somebody deletes the log."""
+        if not self._connections:
+            _lock(self._descriptors[0], fcntl.F_RDLCK, READERS)
+        self._connections.append(connection)
         _holds[self._file] = self
 
-    def leave(self, close: Callable[[], None]) -> None:
+    def tighten(self) -> None:
+        """Lock the index once it is in use, and remember which log it is of. Raises OSError."""
+        with guard:
+            if self._log is None:
+                self._descriptors.append(os.open(f"{self._database}-shm", os.O_RDONLY))
+                _lock(self._descriptors[1], fcntl.F_RDLCK, INDEX_USERS)
+                self._log = _identity_of(f"{self._database}-wal") or (0, 0)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the only one who writes, even if SQLite's lock ends under way. Raises BusyError."""
+        if not self._writing.acquire(timeout=WRITER_SECONDS_MAX):
+            raise apsw.BusyError("another thread writes")
+        try:
+            _lock(self._descriptors[0], fcntl.F_WRLCK, WRITER)
+            try:
+                yield
+            finally:
+                _unlock(self._descriptors[0], WRITER)
+        finally:
+            self._writing.release()
+
+    def leave(self, connection: apsw.Connection) -> None:
         """Close a connection. The locks end before the last one, which then may delete the log."""
         with guard:
-            self._connections -= 1
+            self._connections.remove(connection)
             if self._connections:
-                return close()
+                return connection.close()
             del _holds[self._file]
-            for descriptor, where in self._locks:
-                _set_lock(descriptor, fcntl.F_UNLCK, where)
+            for descriptor, where in zip(self._descriptors, (READERS, INDEX_USERS), strict=False):
+                _unlock(descriptor, where)
             try:
-                close()
+                connection.close()
             finally:
-                self.forget()
+                self.let_go()
 
-    def forget(self) -> None:
-        """Close what was locked: not before SQLite has closed the file, as its locks end with that."""
-        while self._locks:
-            os.close(self._locks.pop()[0])
+    def let_go(self) -> None:
+        """Close what was locked, unless it is in use: SQLite's locks end with that."""
+        while self._descriptors and not self._connections:
+            os.close(self._descriptors.pop())
 
-    def _lock(self, path: str, where: tuple[int, int]) -> None:
-        if sys.platform == "linux":
-            with suppress(OSError):  # some file systems have no such locks
-                self._locks.append((os.open(path, os.O_RDONLY), where))
-                _set_lock(self._locks[-1][0], fcntl.F_RDLCK, where)
-
-
-def identity_of(path: str | os.PathLike[str]) -> Identity:
-    """Which file a path leads to; NO_FILE where none can be seen."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return NO_FILE
-    return found.st_dev, found.st_ino
+    def abandon(self) -> None:
+        """In a fork: leave the file alone; SQLite would delete the parent's log as it closes it."""
+        for connection in self._connections:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        _inherited[self._file], self._connections = self._connections, []
+        self.let_go()
 
 
 def new_turn() -> "threading.RLock":
@@ -121,7 +146,7 @@ def new_turn() -> "threading.RLock":
 
 def refuse_held(path: Path) -> None:
     """Raise StoreUnavailable for a file that this process cannot open as things are."""
-    file = identity_of(path)
+    file = _identity_of(path)
     if file in _inherited:
         raise StoreUnavailable(
             f"{path} was open in the process that this one was forked from, and SQLite cannot lock it here; "
@@ -133,44 +158,86 @@ def refuse_held(path: Path) -> None:
 
 
 def hold_of(path: Path, database: str) -> Hold:
-    """The hold on the file that SQLite has just opened. Raises StoreUnavailable where there is none left."""
-    file = identity_of(database)
-    if file == NO_FILE:
+    """The hold on the file that SQLite has just opened. Raises StoreUnavailable where there can be none."""
+    file = _identity_of(database)
+    if file is None:
         raise StoreUnavailable(f"{path} was deleted while it was being opened; start again")
     return _holds.get(file) or Hold(database, file)
 
 
 def lost_log(path: Path) -> str:
-    """What is to be said where a hold is lost."""
+    """What is to be said where a log is lost."""
     return (
         f"the log of {path} was deleted or replaced while open, and what this process committed last may be "
         "lost; end every process on it and start again"
     )
 
 
-def _set_lock(descriptor: int, kind: int, where: tuple[int, int]) -> None:
-    fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, *where, 0))
+def _identity_of(path: str | os.PathLike[str]) -> Identity | None:
+    """Which file a path leads to; None where none can be seen."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _leads_to(path: str, file: Identity) -> bool:
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:  # who may not look cannot tell
+        return True
+    return (found.st_dev, found.st_ino) == file
+
+
+def _lock(descriptor: int, kind: int, where: Bytes) -> None:
+    """Raises BusyError where another process has it."""
+    try:
+        _set_lock(descriptor, kind, where)
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            raise apsw.BusyError("another process has the lock") from None
+        # some file systems have no such locks
+
+
+def _unlock(descriptor: int, where: Bytes) -> None:
+    with suppress(OSError):
+        _set_lock(descriptor, fcntl.F_UNLCK, where)
+
+
+def _set_lock(descriptor: int, kind: int, where: Bytes) -> None:
+    if sys.platform == "linux":
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, os.SEEK_SET, *where, 0))
+
+
+# --- forks
 
 
 def _before_fork() -> None:
+    """Wait until SQLite is not at work. A signal's handler may raise meanwhile, or fork itself."""
+    taken: list[threading.RLock] = []
+    _forks.append(taken)
     guard.acquire()
-    _stopped.extend(_turns)
-    for turn in _stopped:
+    taken.append(guard)
+    for turn in tuple(_turns):
         turn.acquire()
+        taken.append(turn)
 
 
 def _go_on() -> None:
-    while _stopped:
-        _stopped.pop().release()
-    guard.release()
+    for lock in reversed(_forks.pop()):
+        lock.release()
 
 
 def _after_fork() -> None:
-    for file, hold in _holds.items():
-        _inherited.add(file)
-        hold.forget()
-    _holds.clear()
-    _go_on()
+    try:
+        for hold in _holds.values():
+            hold.abandon()
+        _holds.clear()
+    finally:
+        _go_on()
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_go_on, after_in_child=_after_fork)

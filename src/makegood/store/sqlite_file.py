@@ -87,15 +87,14 @@ class SqliteFile:
         connection, self._connection = self._connection, None
         if connection is None or self._hold is None or self._process != os.getpid():
             return
-        if (
-            self._hold.lost or self._hold.replaced
-        ):  # others' commits must not be written over, nor their log deleted
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        self._hold.leave(connection.close)
+        with holds.guard, self._turn:
+            if self._hold.lost:  # it is not to be moved over what others have committed since
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._hold.leave(connection)
 
     async def read(self, work: Work[T]) -> T:
         """What `work` returns. It is called again when the file was locked."""
-        return await self._patiently(lambda: work(self._connected()))
+        return await self._patiently(lambda: self._in_turn(work))
 
     async def write(self, work: Work[T]) -> T:
         """What `work` returns, once all it wrote is durable; if it raises, nothing was written.
@@ -103,43 +102,53 @@ class SqliteFile:
         It is called again when the file was locked. Raises StoreUncertain when COMMIT itself failed in a way
         that leaves open whether it will be found after a crash.
         """
-        return await self._patiently(lambda: self._transaction(work))
+        return await self._patiently(lambda: self._in_turn(lambda db: self._transaction(db, work)))
 
     async def _enter(self, *, migrate: bool) -> tuple[str, ...]:
         if self._connection is None:
-            with holds.guard:
-                self._connection = self._connect()
+            await self._patiently(self._connect)
         assert self._hold is not None
         try:
             new = await self.read(self._is_new)  # before anything is written: it may be somebody else's file
             await self.read(self._configure)
+            await self._patiently(self._hold.tighten)
             applied = await self.write(self._apply) if new or migrate else ()
             await self.read(self._check)
-            self._hold.tighten()
         except BaseException:
             self.close()
             raise
         return applied
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self) -> None:
         refuse_library(apsw.sqlite_lib_version())
         refuse_path(self.path)
-        holds.refuse_held(self.path)
-        try:
-            connection = apsw.Connection(str(self.path))
-        except apsw.Error as error:
-            raise StoreUnavailable(f"{self.path}: {_explained(error)}") from error
-        try:
-            if connection.readonly("main"):
-                raise StoreUnavailable(
-                    f"{self.path} is read-only for this user; {_WAYS_OUT[apsw.ReadOnlyError]}"
-                )
-            self._hold = holds.hold_of(self.path, connection.filename)
-        except StoreUnavailable:
+        with holds.guard:
+            holds.refuse_held(self.path)
+            connection, hold = self._open_sqlite(), None
+            try:
+                hold = holds.hold_of(self.path, connection.filename)
+                if not hold.has_log:
+                    connection = self._with_log(connection)
+                hold.enter(connection)
+            except BaseException:
+                connection.close()
+                if hold is not None:
+                    hold.let_go()
+                raise
+            self._connection, self._hold, self._process = connection, hold, os.getpid()
+
+    def _with_log(self, connection: apsw.Connection) -> apsw.Connection:
+        """Give the file a log, and open it anew, so that its readers are locked before it is read."""
+        self._is_new(connection)
+        self._configure(connection)
+        connection.close()
+        return self._open_sqlite()
+
+    def _open_sqlite(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path))
+        if connection.readonly("main"):
             connection.close()
-            raise
-        self._process = os.getpid()
-        self._hold.enter()
+            raise StoreUnavailable(f"{self.path} is read-only for this user; {_WAYS_OUT[apsw.ReadOnlyError]}")
         return connection
 
     def _is_new(self, db: apsw.Connection) -> bool:
@@ -194,18 +203,23 @@ class SqliteFile:
             raise StoreUnavailable(holds.lost_log(self.path))
         return self._connection
 
-    def _transaction(self, work: Work[T]) -> T:
-        db = self._connected()
-        if self._was_full:
-            self._give_back_log(db)
-        try:
-            db.execute("BEGIN IMMEDIATE")
-            result = work(db)
-            self._commit(db)
-        except BaseException as error:
-            _roll_back(db)
-            self._was_full = self._was_full or isinstance(error, apsw.FullError)
-            raise
+    def _in_turn(self, work: Work[T]) -> T:
+        with self._turn:
+            return work(self._connected())
+
+    def _transaction(self, db: apsw.Connection, work: Work[T]) -> T:
+        assert self._hold is not None
+        with self._hold.writing():
+            if self._was_full:
+                self._give_back_log(db)
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                result = work(db)
+                self._commit(db)
+            except BaseException as error:
+                _roll_back(db)
+                self._was_full = self._was_full or isinstance(error, apsw.FullError)
+                raise
         return result
 
     def _give_back_log(self, db: apsw.Connection) -> None:
@@ -231,12 +245,15 @@ class SqliteFile:
         busy: apsw.BusyError
         for pause in pauses(self._jitter):
             try:
-                with self._turn:
-                    return attempt()
+                return attempt()
             except apsw.BusyError as error:
                 busy = error
             except apsw.Error as error:
                 raise StoreUnavailable(f"{self.path}: {_explained(error)}") from error
+            except OSError as error:
+                raise StoreUnavailable(
+                    f"{self.path} cannot be locked: {error.strerror}; try again"
+                ) from error
             await self._sleep(pause)
         raise StoreUnavailable(f"{self.path}: {_explained(busy)}") from busy
 
