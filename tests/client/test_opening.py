@@ -43,3 +43,21 @@ def test_one_that_is_open_is_not_opened_and_stays_open(tmp_path: Path) -> None:
         await makegood.__aexit__(None, None, None)
 
     run(work)
+
+
+def test_one_whose_closing_was_cut_off_is_closed_again_before_it_is_opened(tmp_path: Path) -> None:
+    async def work() -> None:
+        makegood = Makegood(f"sqlite:///{tmp_path}/tasks.db", [lamps])
+        await makegood.__aenter__()
+        closing = asyncio.create_task(makegood.__aexit__(None, None, None))
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+        assert closing.cancelled()
+        with pytest.raises(MakegoodError, match="or not closed yet; close it first"):
+            await makegood.__aenter__()
+        await makegood.__aexit__(None, None, None)
+        async with makegood:
+            assert await (await makegood.submit(light, Order("ann"))).result(5) == "lamp for ann"
+
+    run(work)
