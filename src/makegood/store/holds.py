@@ -11,7 +11,8 @@ import os
 import struct
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from weakref import WeakSet
@@ -34,8 +35,8 @@ WRITER: Bytes = 0x40000200, 1
 
 WAL_MODE = 18, b"\2\2"
 """What stands where in the header of a database that has a log (sqlite.org/fileformat.html)."""
-WRITER_SECONDS_MAX = 0.003
-"""How long one try waits for another thread of this process that writes."""
+PAUSES = 0.0002, 0.0008, 0.002
+"""Seconds between looks for the writer's place: together as long as SQLite looks for its lock in a try."""
 
 guard = threading.RLock()
 """Is taken by whoever opens or closes a file; before a turn, where both are."""
@@ -97,11 +98,14 @@ class Hold:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Be the only one who writes, even if SQLite's lock ends under way. Raises BusyError."""
-        if not self._writing.acquire(timeout=WRITER_SECONDS_MAX):
+        """Be the only one who writes, even if SQLite's lock ends under way. Raises BusyError.
+
+        It is taken before SQLite's transaction begins, which goes by the log as it was then.
+        """
+        if not self._writing.acquire(timeout=sum(PAUSES)):
             raise apsw.BusyError("another thread writes")
         try:
-            _lock(self._descriptors[0], fcntl.F_WRLCK, WRITER)
+            _lock(self._descriptors[0], fcntl.F_WRLCK, WRITER, PAUSES)
             try:
                 yield
             finally:
@@ -192,14 +196,16 @@ def _leads_to(path: str, file: Identity) -> bool:
     return (found.st_dev, found.st_ino) == file
 
 
-def _lock(descriptor: int, kind: int, where: Bytes) -> None:
-    """Raises BusyError where another process has it."""
-    try:
-        _set_lock(descriptor, kind, where)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
-            raise apsw.BusyError("another process has the lock") from None
-        # some file systems have no such locks
+def _lock(descriptor: int, kind: int, where: Bytes, pauses: Iterable[float] = ()) -> None:
+    """Raises BusyError where another process has it, and keeps it for these seconds."""
+    for pause in (*pauses, 0):
+        try:
+            return _set_lock(descriptor, kind, where)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                return None  # some file systems have no such locks
+            time.sleep(pause)
+    raise apsw.BusyError("another process has the lock")
 
 
 def _unlock(descriptor: int, where: Bytes) -> None:
