@@ -105,6 +105,7 @@ def test_ctrl_c_where_the_count_is_asked_for_ends_it_at_once(shell: Shell) -> No
         shown = b""
         while b"type 3 to cancel them" not in shown:
             shown += os.read(mine, 1024)
+        time.sleep(0.5)  # until it reads: a signal that comes right before is seen after the next line only
         process.send_signal(signal.SIGINT)
         try:
             assert process.wait(10) == 130

@@ -48,9 +48,10 @@ class World:
 
     async def kill_engine(self) -> None:
         """SIGKILL: nothing of the process can tidy up."""
-        if self._engine is not None:
-            self._engine.kill()
-            await self._engine.wait()
+        engine, self._engine = self._engine, None  # that this one ends is no failure
+        if engine is not None:
+            engine.kill()
+            await engine.wait()
             self.kills += 1
 
     async def close(self) -> None:
