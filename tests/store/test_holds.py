@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,17 +25,6 @@ from makegood.testing.conformance import COMMITTED, Run, change
 
 PROGRAMS = Path(__file__).with_name("programs.py")
 LOST = r"the log of .*tasks\.db was deleted or replaced while open"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "tasks.db"
-
-
-@pytest.fixture
-def run() -> Iterator[Run]:
-    with asyncio.Runner() as runner:
-        yield runner.run
 
 
 def sqlite_file(path: Path) -> SqliteFile:

@@ -4,7 +4,7 @@ import asyncio
 import errno
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -19,17 +19,6 @@ from makegood.store.sqlite_file import LOCK_SECONDS_MAX, SqliteFile, pauses
 from makegood.testing.conformance import COMMITTED, Run, change
 from tests.store.broken_disk import broken_disk
 from tests.store.clocks import TurnedClock
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "tasks.db"
-
-
-@pytest.fixture
-def run() -> Iterator[Run]:
-    with asyncio.Runner() as runner:
-        yield runner.run
 
 
 @asynccontextmanager
