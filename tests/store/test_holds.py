@@ -42,6 +42,11 @@ def commit_in_another(path: Path, name: str) -> None:
     subprocess.run([sys.executable, PROGRAMS, "commit_for", path, name, "3"], check=True, capture_output=True)
 
 
+def seen_by_another(path: Path) -> list[str]:
+    said = subprocess.run([sys.executable, PROGRAMS, "say_tasks", path], capture_output=True, text=True)
+    return said.stdout.split()
+
+
 def tasks_in(path: Path) -> set[str]:
     with closing(apsw.Connection(str(path))) as db:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -63,6 +68,7 @@ def test_a_file_that_the_process_closes_elsewhere_keeps_its_log(path: Path, run:
     path.read_bytes()  # a copy does it as well
     commit_in_another(path, "other")
     assert list(run(store.commit([change("ours")]))) == [COMMITTED]
+    assert "ours" in seen_by_another(path)
     run(store.close())
     assert tasks_in(path) == {"ours", "other-0", "other-1", "other-2"}
     assert not path.with_name("tasks.db-wal").exists(), "the last one tidies up"
@@ -145,8 +151,7 @@ def test_nobody_deletes_the_log_of_a_file_that_is_being_opened(
         run(store.open())
     assert told == [verb]
     assert list(run(store.commit([change("ours")]))) == [COMMITTED]
-    listed = subprocess.run([sys.executable, PROGRAMS, "say_tasks", path], capture_output=True, text=True)
-    assert "ours" in listed.stdout.split()
+    assert "ours" in seen_by_another(path)
     run(store.close())
     everything = {f"{name}-{n}" for name in ("before", "other-0") for n in range(3)}
     assert tasks_in(path) == everything | {"ours"}
