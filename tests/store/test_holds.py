@@ -22,6 +22,7 @@ from makegood.store.paths import mounted
 from makegood.store.sqlite import SqliteStore
 from makegood.store.sqlite_file import SqliteFile
 from makegood.testing.conformance import COMMITTED, Run, change
+from tests.soak.clocks import AHEAD, RIGHT, WrongClock
 
 PROGRAMS = Path(__file__).with_name("programs.py")
 LOST = r"the log of .*tasks\.db was deleted or replaced while open"
@@ -108,13 +109,19 @@ def test_what_is_committed_while_a_thread_closes_the_file_is_durable(path: Path)
     assert told - tasks_in(path) == set()
 
 
-def test_nobody_writes_while_another_does_though_sqlites_own_lock_is_gone(path: Path, run: Run) -> None:
+@pytest.mark.parametrize("clock", [RIGHT, AHEAD])
+def test_nobody_writes_while_another_does_though_sqlites_own_lock_is_gone(
+    path: Path, run: Run, clock: str
+) -> None:
     others: list[subprocess.Popen[bytes]] = []
+    wrong = WrongClock(path.with_name("clock"))
+    wrong.set(clock)
 
     def work(db: apsw.Connection) -> None:
         db.execute("DELETE FROM plans")
         look_in_this_process(path)  # the lock that SQLite has for this transaction ends with it
-        others.append(subprocess.Popen([sys.executable, PROGRAMS, "commit_for", path, "other", "3"]))
+        other = [sys.executable, PROGRAMS, "commit_for", path, "other", "3"]
+        others.append(subprocess.Popen(other, env={**os.environ, **wrong.given}))
         with pytest.raises(subprocess.TimeoutExpired):
             others[0].wait(1)
 

@@ -8,10 +8,10 @@ he commits then is lost. See "File locking problems" in sqlite.org/howtocorrupt.
 import errno
 import fcntl
 import os
+import select
 import struct
 import sys
 import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -198,13 +198,14 @@ def _leads_to(path: str, file: Identity) -> bool:
 
 def _lock(descriptor: int, kind: int, where: Bytes, pauses: Iterable[float] = ()) -> None:
     """Raises BusyError where another process has it, and keeps it for these seconds."""
-    for pause in (*pauses, 0):
+    for pause in (*pauses, None):
         try:
             return _set_lock(descriptor, kind, where)
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 return None  # some file systems have no such locks
-            time.sleep(pause)
+        if pause is not None:
+            select.select((), (), (), pause)  # not time.sleep, which fails under libfaketime's clocks
     raise apsw.BusyError("another process has the lock")
 
 
