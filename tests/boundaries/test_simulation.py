@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from random import Random
+from types import FrameType
 
 import pytest
 
@@ -11,7 +13,7 @@ from makegood.core.doubt import Course
 from makegood.testing.simulation.random_plans import random_scenario
 from makegood.testing.simulation.shrinking import shrink
 from makegood.testing.simulation.storms import AT_CALLS, AT_READS, AT_REPORTS, AT_WRITES, Storm, storm
-from makegood.testing.simulation.totals import Totals
+from makegood.testing.simulation.totals import SQLITE, Totals, engine
 from makegood.testing.simulation.world import World, play
 
 Patch = pytest.MonkeyPatch
@@ -55,6 +57,22 @@ def test_it_runs_the_shipped_shell(monkeypatch: Patch) -> None:
     before = remembered(play(storm(3).world()))
     monkeypatch.setattr("makegood.agents.runner.CALLS_MAX", 1)
     assert remembered(play(storm(3).world())) != before
+
+
+def test_what_runs_in_memory_are_not_counted_for_is_not_run_there() -> None:
+    def notice(frame: FrameType, event: str, _: object) -> None:
+        run.add(Path(frame.f_code.co_filename))
+
+    run: set[Path] = set()
+    sys.setprofile(notice)
+    try:
+        play(storm(3).world())
+    finally:
+        sys.setprofile(None)
+    of_the_store = {file.stem for file in run if file.parent.name == "store"}
+    assert "memory" in of_the_store
+    assert of_the_store.isdisjoint(SQLITE)
+    assert engine("memory") != engine("sqlite")
 
 
 def test_storms_hold_every_kind_of_fault() -> None:

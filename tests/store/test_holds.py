@@ -120,7 +120,7 @@ def test_nobody_writes_while_another_does_though_sqlites_own_lock_is_gone(
     def work(db: apsw.Connection) -> None:
         db.execute("DELETE FROM plans")
         look_in_this_process(path)  # the lock that SQLite has for this transaction ends with it
-        other = [sys.executable, PROGRAMS, "commit_for", path, "other", "3"]
+        other: list[str | Path] = [sys.executable, PROGRAMS, "commit_for", path, "other", "3"]
         others.append(subprocess.Popen(other, env={**os.environ, **wrong.given}))
         with pytest.raises(subprocess.TimeoutExpired):
             others[0].wait(1)

@@ -75,7 +75,8 @@ def many(given: argparse.Namespace) -> int:
         if bad and given.stop:
             break
     if given.json:
-        what = {"engine": engine(), "store": "sqlite" if given.sqlite else "memory", "first": given.first}
+        store = "sqlite" if given.sqlite else "memory"
+        what = {"engine": engine(store), "store": store, "first": given.first}
         print(json.dumps(what | vars(totals) | {"injected": totals.injected, "wrong": wrong}))
     else:
         print(f"{totals}; {wrong} went wrong")
