@@ -18,7 +18,7 @@ SECONDS_MAX = 50.0
 def demo(folder: Path, *options: str, code: int) -> subprocess.CompletedProcess[str]:
     """Run it to its end, which must be this exit code; what it leaves behind is below the folder."""
     ran = subprocess.run(
-        [sys.executable, "-m", "makegood.cli.main", "demo", *options],
+        [sys.executable, "-m", "makegood", "demo", *options],
         capture_output=True,
         text=True,
         env={"TMPDIR": str(folder), "PATH": "/usr/bin:/bin"},
@@ -71,7 +71,7 @@ def test_services_that_do_not_undo_are_found_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_demo_that_is_told_to_end_leaves_no_process_behind(tmp_path: Path, number: int) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "makegood.cli.main", "demo", "--kills", "50"],
+        [sys.executable, "-m", "makegood", "demo", "--kills", "50"],
         env={"TMPDIR": str(tmp_path), "PATH": "/usr/bin:/bin"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

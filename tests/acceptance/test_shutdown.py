@@ -97,7 +97,7 @@ def test_an_engine_that_waits_for_a_locked_store_can_be_ended(yard: Yard) -> Non
     yard.engine("tests.acceptance.slow").kill()
     with closing(sqlite3.connect(yard.folder / "tasks.db", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        engine = yard.start("makegood.cli.main", "up", "tests.acceptance.slow", "--store", yard.store_url)
+        engine = yard.start("makegood", "up", "tests.acceptance.slow", "--store", yard.store_url)
         until(lambda: engine.catches(signal.SIGTERM), "it listens")
         sleep(1)
         engine.terminate()

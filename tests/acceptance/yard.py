@@ -149,7 +149,7 @@ class Place:
 
     def engine(self, *apps: str, given: Mapping[str, str] = NOTHING) -> Running:
         """`makegood up`, once it is up; `given` is added to its environment."""
-        engine = self.start("makegood.cli.main", "up", *apps, "--store", self.store_url, given=given)
+        engine = self.start("makegood", "up", *apps, "--store", self.store_url, given=given)
         engine.wait_for(" up as ")
         return engine
 
@@ -170,7 +170,7 @@ class Place:
 
     def cli(self, *arguments: str, code: int = 0) -> str:
         """What a command prints; it must end with this exit code."""
-        command = self.start("makegood.cli.main", *arguments, "--store", self.store_url)
+        command = self.start("makegood", *arguments, "--store", self.store_url)
         said, _ = command.process.communicate(timeout=SECONDS_MAX)
         assert command.process.returncode == code, (arguments, said, command.talk)
         return said

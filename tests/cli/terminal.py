@@ -13,7 +13,7 @@ from time import monotonic, sleep
 
 ROOT = Path(__file__).parents[2]
 APP = Path(__file__).with_name("app.py")
-COMMAND = [sys.executable, "-m", "makegood.cli.main"]
+COMMAND = [sys.executable, "-m", "makegood"]
 SECONDS_MAX = 30.0
 
 

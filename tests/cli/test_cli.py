@@ -261,6 +261,11 @@ def test_waiting_that_is_interrupted_says_that_the_task_goes_on(shell: Shell) ->
     assert record(shell, "trip-1")["state"] == "Running"
 
 
+def test_what_is_interrupted_while_it_is_imported_ends_like_the_rest(shell: Shell) -> None:
+    (shell.folder / "click.py").write_text("raise KeyboardInterrupt")
+    assert shell.run("list") == Said(130, "", "")
+
+
 # --- acting
 
 

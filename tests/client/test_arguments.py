@@ -59,13 +59,14 @@ def test_what_cannot_be_is_refused(use: Callable[[Makegood], Any], words: str) -
     asyncio.run(work())
 
 
-def test_a_length_of_time_may_be_a_timedelta() -> None:
+def test_a_length_of_time_may_be_a_timedelta_or_beyond_all_measure() -> None:
     async def work() -> None:
         hour = timedelta(hours=1)
         hooks: list[Hook] = [WebHook("https://pager.example.org"), Command("true")]
         async with Makegood("memory:", [lamps], audit_every=hour, alerts=hooks) as makegood:
             task = await makegood.submit(light, Order("ann"))
             assert await task.wait(hour) == "Completed"
+            assert await task.wait(10**400) == "Completed"
             assert await makegood.find(Where(younger_than=hour)) == [task.task_id]
 
     asyncio.run(work())

@@ -85,7 +85,7 @@ def test_killed_in_the_middle_it_is_finished_by_a_second_start(name: str, tmp_pa
 @ALL
 def test_its_plan_passes_the_rehearsal(name: str, tmp_path: Path) -> None:
     spec = f"{EXAMPLES / name}.py:{PLANS[name]}"
-    rehearsal = [sys.executable, "-m", "makegood.cli.main", "rehearse", spec]
+    rehearsal = [sys.executable, "-m", "makegood", "rehearse", spec]
     run = subprocess.run(rehearsal, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "broken promises: 0" in run.stdout

@@ -9,4 +9,4 @@ CAP_DAC_OVERRIDE = 1
 
 if __name__ == "__main__":
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
-    os.execv(sys.executable, [sys.executable, "-m", "makegood.cli.main", *sys.argv[1:]])
+    os.execv(sys.executable, [sys.executable, "-m", "makegood", *sys.argv[1:]])

@@ -1,7 +1,6 @@
 """`makegood`: the command line's front door."""
 
 import os
-import sys
 from collections.abc import Sequence
 
 import click
@@ -61,7 +60,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return output.broke(error)
     return code if isinstance(code, int) else output.OK
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -40,7 +40,7 @@ class World:
 
     async def start_engine(self) -> None:
         """One more engine process on the store."""
-        command = [sys.executable, "-m", "makegood.cli.main", "up", "makegood.demo.trips", "--store"]
+        command = [sys.executable, "-m", "makegood", "up", "makegood.demo.trips", "--store"]
         with (self.folder / "engine.log").open("ab") as log:
             self._engine = await _start(
                 [*command, self.store_url], self._places, stdout=DEVNULL, stderr=log.fileno()

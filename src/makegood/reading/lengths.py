@@ -4,6 +4,9 @@ from datetime import timedelta
 
 from makegood.errors import MakegoodError
 
+LONGEST = 1e11
+"""Seconds, 3,000 years: more is taken for as much."""
+
 
 def in_seconds(name: str, length: object) -> float:
     """A length of time in seconds; `name` is the argument's. Raises MakegoodError for what is none."""
@@ -12,4 +15,4 @@ def in_seconds(name: str, length: object) -> float:
         raise MakegoodError(
             f"{name}={length!r} is no length of time: give seconds, 0 or more, or a timedelta; {name}=30 say"
         )
-    return seconds
+    return float(min(seconds, LONGEST))
