@@ -309,6 +309,13 @@ MUTANTS = (
         RESTORING + "nobody_skips_what_may_have_been_done",
     ),
     Mutant(
+        "a retry before the start starts one step of the task",
+        "acts.py",
+        "    if planned > draft.now:",
+        "    if False:",
+        ACTS + "a_retry_before_the_start_starts_all_of_the_task",
+    ),
+    Mutant(
         "what was left is undone out of its turn",
         "acts.py",
         "if phase == Phase.LEFT and not lanes.its_turn(draft, step):",

@@ -34,7 +34,7 @@ from makegood.testing.shorthand import (
     step,
 )
 from tests.core.plans import LIFE
-from tests.core.scripts import SEVEN, Bench, undone_in_doubt
+from tests.core.scripts import SEVEN, START, Bench, undone_in_doubt
 
 CANCEL, PAUSE, RESUME, RETRY = (
     CancelAsked("ann"),
@@ -150,6 +150,13 @@ def test_a_retry_does_not_wait_for_the_backoff_and_counts_from_the_start() -> No
     bench = Bench(A).ends("a", Reply.TRANSIENT).ends("a", Reply.TRANSIENT, retry_after=60_000)
     bench.tell(RETRY)
     assert (bench.due, bench.opened("a").retries) == (0, 0)
+
+
+def test_a_retry_before_the_start_starts_all_of_the_task() -> None:
+    for retried in (RETRY, RetryAsked(0, "ann")):
+        bench = Bench(parallel(series(A, step("c", KEYED)), step("b", KEYED)), start_at=60_000)
+        bench.tell(retried)
+        assert bench.done("a").call("b", "c").now < START + 60_000
 
 
 def test_a_failed_step_after_the_pivot_is_tried_again_in_a_new_round() -> None:

@@ -73,6 +73,7 @@ def retry(draft: Draft, event: RetryAsked) -> bool:
         _retry_step(draft, event.step)
     elif not _retry_all(draft):
         raise ActRefused("no step of it waits for another try; `makegood why` says what it waits for")
+    _start(draft)
     _move_on(draft)
     return True
 
@@ -168,6 +169,16 @@ def _retry_step(draft: Draft, step: int) -> None:
         opened = draft.move(step, Phase.PLANNED, now)
         draft.new_round(step, Kind.DO)
     opened.retries = opened.asks = 0
+
+
+def _start(draft: Draft) -> None:
+    """A retry of any step before the moment when the task is to start has all of it start now."""
+    planned = draft.head.start_at
+    if planned > draft.now:
+        draft.head.start_at = draft.now
+        for step, opened in draft.head.open.items():
+            if draft.phase(step) in PLANNED and opened.due == planned:
+                at_once(draft, step)
 
 
 # --- all

@@ -109,6 +109,7 @@ def _claims_are_due(run: Run, draft: Draft, world: Observer) -> None:
         plan, kind = run.plan.steps[claim.step], KIND_OF[draft.phase(claim.step)]
         if kind is Kind.DO:
             assert draft.head.direction is Direction.FORWARD, "S9: a forward claim after the turn"
+            assert draft.head.start_at <= draft.now, "a call of a task that is to start later"
         if kind is not Kind.PROBE and not plan.keyed and not plan.reads and not world.frozen:
             assert not world.in_flight(run, claim.step), (
                 f"S3: two calls of {plan.name} under way, without keys"

@@ -67,8 +67,10 @@ class User:
         scenario, desk = self._world.scenario, member.engine.desk
         plan = scenario.compiled
         await member.store.save_plan(plan.version, plan.name, scenario.document)
-        deadline = desk.now() + int(scenario.deadline * 1000) if scenario.deadline else 0
-        await desk.submit(plan, self.task_id, TaskSubmitted(msgspec.Raw(scenario.input), deadline))
+        start_at = desk.now() + int(scenario.starts_in * 1000) if scenario.starts_in else 0
+        deadline = (start_at or desk.now()) + int(scenario.deadline * 1000) if scenario.deadline else 0
+        given = TaskSubmitted(msgspec.Raw(scenario.input), deadline, start_at=start_at)
+        await desk.submit(plan, self.task_id, given)
         self.submitted = True
         if not self._world.watch.knows_of(self.task_id):
             self._world.complaints.append("S11: a submission was answered, and is not in the store")

@@ -31,6 +31,7 @@ class Scenario:
     `refuses` and `refuses_undo` name steps whose service says no; `cancel_at` the step during whose call
     somebody cancels; `slow` are seconds that a service takes; `moody` services refuse, are busy or answer
     what cannot be recorded, by chance; `ends` is how a task ends without a doubt left;
+    a task starts `starts_in` seconds after it was submitted, and has `deadline` seconds from there;
     `input` is the JSON that tasks are given; `more` is the rest of the plan document.
     """
 
@@ -43,6 +44,7 @@ class Scenario:
     cancel_at: str = ""
     slow: dict[str, float] = field(default_factory=dict)
     deadline: float = 0
+    starts_in: float = 0
     moody: bool = False
     input: bytes = b"{}"
     more: dict[str, Any] = field(default_factory=dict)

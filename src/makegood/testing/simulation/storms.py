@@ -41,6 +41,8 @@ from makegood.testing.simulation.world import World
 JUMPS = (TEN_YEARS, -TEN_YEARS, 86_400_000, -3_600_000, 60_000, -60_000, 3_000)
 TROUBLE_FOR = 9.0
 """Seconds of trouble before a world heals."""
+STARTS = *(0.0,) * 6, 1.5, 20.0
+"""Seconds from its submission to its start."""
 BOUNDLESS = 0.08
 """In how many worlds calls may outlive their bound; only a part of the promise holds there."""
 
@@ -170,7 +172,11 @@ def storm(seed: int) -> Storm:
     scenario = chance.choice(SCENARIOS) if known else random_scenario(chance)
     return Storm(
         seed=seed,
-        scenario=replace(scenario, ends=scenario.ends | ENDED),  # people may cancel whatever they asked for
+        scenario=replace(
+            scenario,
+            ends=scenario.ends | ENDED,  # people may cancel whatever they asked for
+            starts_in=Random(f"{seed} start").choice(STARTS),
+        ),
         tasks=chance.choice((1, 2, 3, 4, 4, 8)),
         engines=chance.choice((1, 1, 2, 2, 3)),
         force=chance.choice((0.3, 1.0, 1.0, 1.5)),
