@@ -93,7 +93,7 @@ class Command:
             start_new_session=True,
         )
         try:
-            _give(transport, msgspec.json.encode(alert.document))
+            _give(transport, msgspec.json.encode(alert.document) + b"\n")
             await run.exited.wait()
             if code := transport.get_returncode():
                 words = await run.last_words()

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from makegood.errors import StoreUnavailable, StoreUncertain
+from makegood.errors import StoreGone, StoreUnavailable, StoreUncertain
 from makegood.store.protocol import Answer, Change, Committed, Store
 
 log = logging.getLogger("makegood.desk")
@@ -17,7 +17,7 @@ async def commit(store: Store, changes: Sequence[Change]) -> Sequence[Answer | N
     """Commit a batch. None: the answer was lost, and this change was not written.
 
     Never commits twice. After a lost answer it waits for as long as the store cannot be read. Raises
-    StoreUnavailable when nothing was written.
+    StoreUnavailable when nothing was written, StoreUncertain where nobody will know.
     """
     try:
         return await store.commit(changes)
@@ -33,6 +33,8 @@ async def _read_again(store: Store, change: Change) -> Committed | None:
     while True:
         try:
             rows = await store.history(change.task_id, after=change.base)
+        except StoreGone as gone:
+            raise StoreUncertain(str(gone)) from gone
         except StoreUnavailable:
             await asyncio.sleep(pause)
             pause = min(RETRY_CAP, pause * 2)

@@ -18,7 +18,7 @@ from makegood.decision import Decision, of_known, of_new
 from makegood.errors import MakegoodError, StoreUnavailable, StoreUncertain
 from makegood.rooms import Rooms
 from makegood.shelf import Shelf
-from makegood.store.protocol import Committed, Rejected, Stale, Store, Stored
+from makegood.store.protocol import Answer, Committed, Rejected, Stale, Store, Stored
 from makegood.tray import Posted, Tray
 
 log = logging.getLogger("makegood.desk")
@@ -272,27 +272,33 @@ class Desk:
             return
         answers = await commit(self.store, [d.change for d in decisions if d.change is not None])
         for decision, answer in zip(decisions, answers, strict=True):
-            match answer:
-                case Committed():
-                    self._committed(decision, since)
-                case Stale():
-                    self._stale(decision)
-                case Rejected(reason=reason):
-                    self._rejected(decision, reason)
-                case None:
-                    self._not_written(decision, decision.posts)
+            try:
+                self._answered(decision, answer, since)
+            except Exception:  # a fault of ours, or of who waits: the rest of what was written is still due
+                log.exception("task %s: what became of a commit was not told", decision.entry.task_id)
+
+    def _answered(self, decision: Decision, answer: Answer | None, since: float) -> None:
+        match answer:
+            case Committed():
+                self._committed(decision, since)
+            case Stale():
+                self._stale(decision)
+            case Rejected(reason=reason):
+                self._rejected(decision, reason)
+            case None:
+                self._not_written(decision, decision.posts)
 
     def _committed(self, decision: Decision, since: float) -> None:
+        """Carry out what was ordered, then tell who waits."""
         saved, task_id = decision.saved(), decision.entry.task_id
         self._new.pop(task_id, None)
         if saved.head.state in AT_REST:
             self.shelf.forget(task_id)
-            for waiter in self._waiters.pop(task_id, []):
-                if not waiter.done():
-                    waiter.set_result(saved.head.state)
         else:
             self.shelf.keep(saved)
-        decision.tell()
+        self.rooms.saved(saved)
+        if self.rooms.agents is not None and decision.claims:
+            self.rooms.agents.carry_out(saved, decision.claims, since)
         if decision.parks and self.rooms.deciding:
             log.warning(
                 "task %s is parked; `makegood why %s` says for whom",
@@ -300,9 +306,11 @@ class Desk:
                 task_id,
                 extra={"task_id": task_id},
             )
-        self.rooms.saved(saved)
-        if self.rooms.agents is not None and decision.claims:
-            self.rooms.agents.carry_out(saved, decision.claims, since)
+        decision.tell()
+        if saved.head.state in AT_REST:
+            for waiter in self._waiters.pop(task_id, []):
+                if not waiter.done():
+                    waiter.set_result(saved.head.state)
 
     def _stale(self, decision: Decision) -> None:
         """Somebody was faster. A submission's id is taken; every other fact is decided again."""

@@ -12,6 +12,7 @@ MakegoodError
 ├── StoreError
 │   ├── StoreUncertain the answer to a commit was lost: it may have happened
 │   ├── StoreUnavailable the store is not there, or cannot be reached or written now
+│   │   └── StoreGone  its file was taken away: this process can use it no more
 │   └── SchemaMismatch the store's schema is not the one this code knows
 └── CallOutcome        raised by an action, an undo or a probe to say how its call ended
     ├── Refused        the service said no; certainly no effect; do not try again
@@ -23,6 +24,7 @@ MakegoodError
 
 import re
 from contextlib import suppress
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 
@@ -84,6 +86,10 @@ class StoreUnavailable(StoreError):
     """The store is not there, or cannot be reached or written now; nothing of the batch is in it."""
 
 
+class StoreGone(StoreUnavailable):
+    """The store's file, or its log, was deleted or replaced while open. It stays so for this process."""
+
+
 class SchemaMismatch(StoreError):
     """The store was made by another version of makegood, or is no makegood store."""
 
@@ -97,19 +103,19 @@ class Refused(CallOutcome):
 
 
 class Transient(CallOutcome):
-    """Certainly no effect; worth another try, not before `retry_after` seconds if the service named them."""
+    """Certainly no effect; worth another try, not before `retry_after` (seconds) if the service named it."""
 
-    def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str = "", *, retry_after: float | timedelta | None = None) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = _in_seconds(retry_after)
 
 
 class Unknown(CallOutcome):
     """The call may have worked: nobody knows until the service is asked."""
 
-    def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str = "", *, retry_after: float | timedelta | None = None) -> None:
         super().__init__(message)
-        self.retry_after = retry_after
+        self.retry_after = _in_seconds(retry_after)
 
 
 class StillRunning(CallOutcome):
@@ -118,6 +124,10 @@ class StillRunning(CallOutcome):
 
 class CannotTell(CallOutcome):
     """Raised by a probe: the service cannot say whether the effect exists."""
+
+
+def _in_seconds(length: float | timedelta | None) -> float | None:
+    return length.total_seconds() if isinstance(length, timedelta) else length
 
 
 TEXT_MAX = 10_000

@@ -10,6 +10,7 @@ Everything runs on one background thread with a loop of its own; what is documen
 import asyncio
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -69,6 +70,8 @@ class Background:
         impossible or when all is closed meanwhile."""
         check_no_loop()
         self.check_ours()
+        if sys.is_finalizing():
+            raise MakegoodError(CLOSED)
         with self._turn:  # what is begun before the end is cancelled by it, and nothing is begun after it
             if self._closing:
                 raise MakegoodError(CLOSED)
@@ -232,10 +235,13 @@ class Makegood:
             if background is None or not background.is_ours:
                 return  # of what a parent opened there is nothing here to close
             self._running = None
+        if sys.is_finalizing():
+            return  # its thread has ended with the interpreter, and whoever waited for it would for ever
         try:
             background.run(lambda: self._twin.__aexit__(kind, error, trace), last=True)
         finally:
             background.stop()
+            asyncio.run(self._twin._let_go())
 
     if not TYPE_CHECKING:  # checkers refuse it anyway
 

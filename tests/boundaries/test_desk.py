@@ -32,7 +32,7 @@ from makegood.store.memory import MemoryFile, MemoryStore
 from makegood.testing.faulty import FaultyStore, StoreFault
 from makegood.testing.shorthand import KEYED, series, step
 from makegood.testing.virtual import VirtualClock, run
-from makegood.tray import DECISIONS_MAX
+from makegood.tray import DECISIONS_MAX, Posted
 from tests.core.plans import plan_of
 
 PLAN = plan_of(series(step("a", KEYED), step("b", KEYED)), "two")
@@ -317,6 +317,21 @@ def test_a_claim_that_the_core_voids_is_no_call_and_gives_its_slot_back() -> Non
         assert agents.carried_out == []
         assert agents.released == [Claimed(0, 99, "ours")]
         assert Claimed not in [type(fact) for fact in await ours.facts("t")]
+
+    in_virtual_time(main)
+
+
+def test_who_cannot_be_told_costs_no_other_task_what_was_written() -> None:
+    async def main(ours: Office, rival: Office) -> None:
+        assert await ours.submit("t")
+        assert await ours.submit("u")
+        ended = asyncio.new_event_loop()
+        deaf = ended.create_future()
+        deaf.add_done_callback(print)
+        ended.close()
+        ours.desk._tray.put("t", Posted(PauseAsked("ann"), deaf))
+        assert await ours.desk.act("u", PauseAsked("ann"))
+        assert [PauseAsked("ann") in await ours.facts(name) for name in "tu"] == [True, True]
 
     in_virtual_time(main)
 

@@ -80,11 +80,14 @@ def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> N
     refused = up.run("resolve", "trip-3", "reserve_car", "done")
     assert refused.code == 1
     assert "give it (CLI: --result JSON)" in refused.err
-    resolved = up.run(
-        "resolve", "trip-3", "reserve_car", "done", "--result", '"C-9"', "--by", "bob", "--why", "seen"
-    )
+    resolve = ["resolve", "trip-3", "reserve_car", "done", "--result", '"C-9"', "--by=bob", "--why=seen"]
+    (up.folder / "bikes.py").write_text("from makegood import Agent\nbikes = Agent('bikes')")
+    unchecked = up.run(*resolve, "--app", "bikes.py")
+    assert unchecked.code == 2
+    assert "bikes.py has no car-agent/reserve_car, by which the result is to be checked" in unchecked.err
+    resolved = up.run(*resolve)
     assert (resolved.code, resolved.out) == (0, "trip-3: resolved reserve_car as done\n")
-    assert "not checked by its type; with an APP that has car-agent/reserve_car, `makegood" in resolved.err
+    assert "not checked by its type, as no agent here has car-agent/reserve_car; give" in resolved.err
     watched = up.run("watch", "trip-3")
     assert watched.code == 0
     words = 'bob +resolves reserve_car as done: it happened, with the result "C-9": seen'
@@ -242,6 +245,8 @@ def test_what_is_parked_reads_well_on_80_columns(up: Shell) -> None:
     shown = up.ok("show", "trip-11")
     assert re.search(r"^reserve_car +in doubt ", shown, re.MULTILINE)
     assert re.search(r"waiting +a person \(reserve_car\), since \S+Z: a person says whether", shown)
+    up.ok("pause", "trip-11", "--by", "\u0141ukasz")
+    assert "\\u0141ukasz" in up.on_a_terminal("history", "trip-11", PYTHONIOENCODING="latin-1")
     assert "acts         resolve reserve_car done|absent, cancel" in shown
 
 

@@ -26,7 +26,9 @@ def made(**given: Any) -> Callable[[Makegood], Any]:
 REFUSED: list[tuple[Callable[[Makegood], Any], str]] = [
     (made(alerts=[deaf]), "alerts: deaf is not async; a hook is an async function of an Alert"),
     (made(alerts=["tee"]), "alerts: 'tee' is no function; .*or a Command or WebHook of makegood.alerts"),
-    (made(alerts="tee"), "alerts: 'tee' is no function"),
+    (made(alerts="tee"), r"alerts='tee' is no list of hooks; give one: alerts=\[page\]"),
+    (made(alerts=Command("true")), "alerts=<makegood.* is no list of hooks"),
+    (made(agents=lamps), r"<agent lamps.* is no list of agents; give one: agents=\[flights, hotels\]"),
     (made(alerts=[empty]), "alerts: empty cannot be called with an Alert"),
     (made(alerts=[WebHook]), "alerts: WebHook is not async"),
     (made(audit_every="5"), "audit_every='5' is no length of time: give seconds, 0 or more, or a timedelta"),
@@ -43,6 +45,10 @@ REFUSED: list[tuple[Callable[[Makegood], Any], str]] = [
         "task_ids='a': submit_many takes a list",
     ),
     (lambda _: Where(states="Failed"), "states='Failed', .*give a tuple of states"),  # type: ignore[arg-type]
+    (lambda _: Where(states=(1,)), "states=\\(1,\\), .*give a tuple of states"),  # type: ignore[arg-type]
+    (lambda _: Where(paused="yes"), "paused='yes': give True, False, or None"),  # type: ignore[arg-type]
+    (lambda makegood: makegood.list(after="9" * 10_000), "is no page's `next`"),
+    (lambda makegood: makegood.submit(light, Order("ann"), tags={"a": "b" * 20_000}), "put what is long"),
     (lambda _: Where(older_than="1h"), "older_than='1h' is no length of time"),  # type: ignore[arg-type]
     (lambda makegood: makegood.__enter__(), "opened by `async with`; `with` opens the one of makegood.sync"),  # type: ignore[attr-defined]
     (lambda _: sync.Makegood().__aenter__(), "opened by `with`; `async with` opens makegood.Makegood"),  # type: ignore[attr-defined]

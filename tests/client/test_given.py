@@ -28,7 +28,9 @@ def evening(guest: str) -> Ticket:
     return step(buy, guest)
 
 
-def test_what_an_action_could_not_return_is_not_recorded(tmp_path: Path) -> None:
+def test_what_an_action_could_not_return_is_not_recorded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     url = f"sqlite:///{tmp_path}/shows.db"
 
     async def work() -> None:
@@ -45,9 +47,12 @@ def test_what_an_action_could_not_return_is_not_recorded(tmp_path: Path) -> None
         async with Makegood(url) as stranger:  # who knows no types
             await stranger.task("ann").resolve("buy", "done", '"17"')
             stranger.know([shows])
+            [said] = [record for record in caplog.records if record.name == "makegood.client"]
+            assert "the result of buy is not checked by its type, as no agent here" in said.getMessage()
             with pytest.raises(PayloadError, match="Expected `object`"):
                 await stranger.task("ann").resolve("buy", "done", '"18"')
             await stranger.task("ann").resolve("buy", "done", '{"number": 17}')
             assert await stranger.task("ann").result(20) == {"number": 17, "printed": True}
+        assert caplog.text.count("not checked by its type") == 1
 
     asyncio.run(work())

@@ -1,5 +1,6 @@
 """What an agent's actions share is opened before the first call of a process and closed after the last."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from makegood import Agent, Makegood, MakegoodError, plan, step
+from makegood.agents import lifespans
 from makegood.errors import PlanError, StoreUnavailable
 from tests.client.sample import run
 
@@ -31,6 +33,25 @@ async def torn() -> AsyncIterator[None]:
 async def torn_at_the_end() -> AsyncIterator[None]:
     yield
     raise ConnectionError("it fell")
+
+
+@asynccontextmanager
+async def endless() -> AsyncIterator[None]:
+    yield
+    await asyncio.sleep(1000)
+
+
+@asynccontextmanager
+async def called_off() -> AsyncIterator[None]:
+    yield
+    raise asyncio.CancelledError
+
+
+@asynccontextmanager
+async def never_begun() -> AsyncIterator[None]:
+    if told:  # as ever: its sibling is open
+        raise asyncio.CancelledError
+    yield
 
 
 def agent(name: str, lifespan: object) -> Agent:
@@ -64,13 +85,14 @@ def test_it_is_entered_before_the_first_call_and_left_after_the_last(tmp_path: P
     assert told == ["opened", "hello", "closed", "opened", "bye", "closed"]
 
 
-def test_one_that_cannot_begin_names_its_agent_and_leaves_nothing_open(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("lifespan", "words"), [(torn, "ConnectionError"), (never_begun, "CancelledError")])
+def test_one_that_cannot_begin_names_its_agent_and_leaves_nothing_open(
+    tmp_path: Path, lifespan: object, words: str
+) -> None:
     async def work() -> None:
-        makegood = Makegood(f"sqlite:///{tmp_path}/tasks.db", [agent("phones", line), agent("radios", torn)])
-        with pytest.raises(
-            MakegoodError, match="agent radios: its lifespan could not begin: ConnectionError"
-        ):
-            await makegood.__aenter__()
+        agents = [agent("phones", line), agent("radios", lifespan)]
+        with pytest.raises(MakegoodError, match=f"agent radios: its lifespan could not begin: {words}"):
+            await Makegood(f"sqlite:///{tmp_path}/tasks.db", agents).__aenter__()
 
     run(work)
     assert told == ["opened", "closed"]
@@ -97,11 +119,14 @@ def test_a_start_that_fails_later_leaves_them_and_closes_the_store(tmp_path: Pat
     assert not any(name.startswith(str(path)) for name in held)
 
 
+@pytest.mark.parametrize("lifespan", [torn_at_the_end, called_off, endless])
 def test_one_that_ends_badly_keeps_no_other_from_ending(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, lifespan: object
 ) -> None:
+    monkeypatch.setattr(lifespans, "LEAVING_MAX", 0.2)
+
     async def work() -> None:
-        agents = [agent("phones", line), agent("radios", torn_at_the_end)]
+        agents = [agent("phones", line), agent("radios", lifespan)]
         async with Makegood(f"sqlite:///{tmp_path}/tasks.db", agents):
             pass
 

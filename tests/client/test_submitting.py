@@ -11,7 +11,9 @@ import pytest
 
 from makegood import Makegood, MakegoodError
 from makegood.client.submitting import LATEST_START, SUBMITTED_MAX
-from makegood.errors import PayloadError, StoreUnavailable, SubmissionConflict
+from makegood.clock import SystemClock
+from makegood.errors import PayloadError, PlanError, StoreUnavailable, SubmissionConflict
+from makegood.store.sqlite import SqliteStore
 from tests.client.sample import Order, lamps, light, run
 
 
@@ -70,7 +72,8 @@ def test_whoever_submits_while_it_closes_is_told_and_told_the_truth(tmp_path: Pa
 def test_from_another_loop_it_is_refused(tmp_path: Path) -> None:
     async def work() -> None:
         async with Makegood(store(tmp_path)) as client:
-            for use in (partial(client.submit, light, Order("ann")), client.task("a").cancel):
+            task = client.task("a")
+            for use in (partial(client.submit, light, Order("ann")), task.cancel, task.wait):
                 with pytest.raises(StoreUnavailable, match="opened in another event loop; use it there"):
                     await asyncio.to_thread(asyncio.run, asyncio.wait_for(use(), 5))
 
@@ -117,6 +120,33 @@ def test_nothing_of_a_task_starts_before_its_time(tmp_path: Path) -> None:
             assert await task.result(20) == "lamp for ann"
             assert datetime.now(UTC) >= start
             assert any("startAt" in fact for fact in await task.history())
+
+    run(work)
+
+
+class DayAhead(SystemClock):
+    def wall(self) -> int:
+        return super().wall() + 86_400_000
+
+
+def test_a_start_is_not_brought_forward_in_silence_where_some_clock_was_ahead(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        ahead = SqliteStore(tmp_path / "tasks.db", clock=DayAhead())
+        await ahead.open()
+        await ahead.remove_member("nobody")  # writes
+        await ahead.close()
+        now, hours = datetime.now(UTC), timedelta(hours=2)
+        async with Makegood(store(tmp_path), [lamps]) as makegood:
+            with pytest.raises(PlanError, match="is past there: the store's time is 24 h ahead of this"):
+                await makegood.submit(light, Order("ann"), start_at=now + hours)
+            await makegood.submit(light, Order("ben"), start_at=now + 24 * hours)
+            assert "comes so much sooner: the store's time is 24 h ahead" in caplog.text
+            task = await makegood.submit(light, Order("cleo"), start_at=hours)
+            start = datetime.fromisoformat((await task.record())["waiting"]["until"])
+            assert abs(start - now - 13 * hours) < timedelta(minutes=1)
+            await makegood.submit(light, Order("dora"), start_at=now)
 
     run(work)
 

@@ -17,7 +17,10 @@ TASK_IDS = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 STEPS = st.from_regex(r"\A[A-Za-z][A-Za-z0-9_]{0,59}\Z").filter(lambda name: name != "undo")
 EFFECTS = st.tuples(TASK_IDS, STEPS, st.sampled_from((Kind.DO, Kind.UNDO)), st.integers(1, 99))
 FORMS = st.builds(
-    KeyForm, prefix=st.sampled_from(("", "x-")), max_length=st.integers(16, 255), uuid=st.booleans()
+    KeyForm,
+    prefix=st.sampled_from(("", "x-", "shop-eu-")),
+    max_length=st.integers(24, 255),
+    uuid=st.booleans(),
 )
 
 
@@ -41,6 +44,7 @@ def test_a_key_fits_its_service_and_is_the_same_every_time(
     key = derive_key(*effect, form)
     assert key == derive_key(*effect, form)
     assert len(key) <= (36 if form.uuid else form.max_length)
+    assert form.uuid or key.startswith(form.prefix)
 
 
 def test_names_that_look_alike_stay_apart() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, NewType, TypedDict
+from typing import Annotated, Any, Literal, NewType, TypedDict
 from urllib.parse import quote, quote_plus
 from uuid import UUID
 
@@ -24,7 +24,9 @@ from makegood.authoring.secrets import secret_paths
 from makegood.core.secrets import hide, secrets_in, texts_of, traced, without
 from makegood.errors import PayloadError, PlanError, SubmissionConflict
 from makegood.payload import codec_for
+from makegood.testing.rehearsal.performance import Performance, TurnedClock
 from makegood.testing.rehearsal.rehearse import rehearse
+from makegood.testing.rehearsal.stage import Rehearsal
 from tests.cli.terminal import Shell
 
 # --- which types mark what
@@ -454,6 +456,35 @@ def test_an_error_names_the_path_and_not_the_value(value: Any, hint: Any) -> Non
     assert "secret-" not in str(refused.value)
 
 
+@dataclass
+class Bill:
+    note: Any
+    tax: Decimal
+    tip: Annotated[Decimal, Secret] = Decimal(0)
+
+
+ONE = Decimal(1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((0, "12.5"), "tax cannot be kept exactly: str '12.5' would be read back as Decimal('12.5'); d"),
+        ((0, 1.5), "tax cannot be kept exactly: float 1.5 would be read back as Decimal('1.5'); a float"),
+        ((0, ONE, "12.5"), "tip cannot be kept exactly: str would be read back as Decimal; declare"),
+        ((0, ONE, 1.5), "tip cannot be kept exactly: float would be read back as Decimal; a float"),
+        (((Card(NUMBER, CVV),), ONE), "note cannot be kept exactly: tuple would be read back as list"),
+        (("\ud800", ONE), "note holds half of a surrogate pair ('\\ud800')"),
+        ((0, Decimal("NaN")), "tax cannot be kept exactly: Decimal('NaN') is never equal to itself"),
+        ((0, ONE, Decimal("NaN")), "tip cannot be kept exactly: Decimal would be read back as another"),
+    ],
+)
+def test_beside_a_secret_an_error_says_what_was_given(given: tuple[Any, ...], said: str) -> None:
+    with pytest.raises(PayloadError) as refused:
+        codec_for(Bill).encode(Bill(*given), "input")
+    assert str(refused.value).startswith(f"input.{said}")
+
+
 class Member(pydantic.BaseModel):
     name: Annotated[str, pydantic.Field(min_length=2)]
     door: Door | None = None
@@ -496,6 +527,7 @@ HIDDEN_REASON = "what it holds does not fit its type"
         (Club, '{"members": [{"name": "ann"}, {"name": "bob"}]}', f"input.members: {HIDDEN_REASON}"),
         (Annotated[Member, Secret], '{"name": "x"}', f"input[...]: {HIDDEN_REASON}"),
         (Shelf, '{"books": {"secret-word": "x"}}', f"input.books[...]: {HIDDEN_REASON}"),
+        (Annotated[Literal["a", "b"], Secret], '"c"', f"input: {HIDDEN_REASON}"),
         (
             Books,
             '{"by": {"secret-word": {"label": "x", "more": 1}}}',
@@ -548,5 +580,12 @@ def test_a_document_by_hand_must_hide_what_the_types_mark() -> None:
 
 
 def test_a_rehearsal_shows_none_either() -> None:
-    report = rehearse(buy, input=ORDER)
+    stage = Rehearsal()
+    stage.runs(bank, shop)
+    stage.calls_nobody(charge, redeem, give_back)
+    report = rehearse(buy, stage=stage, input=ORDER)
     assert tells_no_secret(str(report.document()) + "".join(report.told()))
+    with TurnedClock() as clock:
+        task = Performance(clock, buy, input=ORDER, stage=stage).finish()
+    assert "*** is no code" in task.record["reason"]
+    assert tells_no_secret(f"{task.record} {task.why} {task.story}")

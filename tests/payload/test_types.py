@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import field as dc_field
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 from uuid import UUID
 
 import attrs
@@ -93,6 +93,7 @@ KEPT: list[tuple[Any, Any]] = [
     (Tree("x", [Tree("y")]), Tree[str]),
     (Tree(ADDRESS, [Tree(ADDRESS)]), Tree[Address]),
     (Card("1"), Card | Cash | None),
+    (1.5, Decimal | float),
     ([Row(1), Row(2, "b")], list[Row]),
 ]
 
@@ -313,6 +314,28 @@ def test_refused_with_its_path(case: str) -> None:
         codec_for(hint).encode(value, "input")
 
 
+BLUE_OR_RED = "Invalid enum value 'pink'; it is one of 'blue', 'red'"
+COLOURS_AS_KEYS = dict[str, dict[Colour, int]]
+MANY = Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
+
+
+@pytest.mark.parametrize(
+    ("hint", "json", "said"),
+    [
+        (list[Colour], '["pink"]', f"input[0]: {BLUE_OR_RED}"),
+        (tuple[int, Colour | None], '[1, "pink"]', f"input[1]: {BLUE_OR_RED}"),
+        (list[Tree[Colour]], '[{"item": "pink"}]', f"input[0].item: {BLUE_OR_RED}"),
+        (COLOURS_AS_KEYS, '{"a": {"pink": 1}}', f"input[...]: {BLUE_OR_RED}".replace(";", " as a key;")),
+        (MANY, "0", "input: Invalid enum value 0; it is one of 1, 2, 3, 4, 5, 6, 7, 8, ... (13 in all)"),
+    ],
+    ids=str,
+)
+def test_what_an_enum_allows_is_told(hint: Any, json: str, said: str) -> None:
+    with pytest.raises(PayloadError) as refused:
+        codec_for(hint).decode(json.encode(), "input")
+    assert str(refused.value) == said
+
+
 def test_digits_that_a_model_would_be_given_rounded_are_refused() -> None:
     for text in ("12345678901234567.89", "0.123456789012345678901234567890"):
         raw = b'{"home":[{"streetName":"Elm","price":%s}],"rate":%s}' % (text.encode(), text.encode())
@@ -329,6 +352,11 @@ def test_a_pydantic_secret_is_not_told_when_it_is_refused() -> None:
 
 
 T = TypeVar("T")
+
+
+@pydantic.dataclasses.dataclass(config=pydantic.ConfigDict(extra="allow"))
+class Loose:
+    name: str
 
 
 class Odd:
@@ -361,6 +389,8 @@ IN_VAIN: dict[str, tuple[Any, str]] = {
     "a class of one's own": (Odd, "^type Odd cannot be written as JSON"),
     "the same inside": (Holds[dict[str, Odd]], "^type Odd cannot be written as JSON"),
     "a callable": (Callable[[], int], "cannot be written as JSON"),
+    "JSON as it comes": (list[msgspec.Raw], "nobody has looked at; declare Any"),
+    "what takes anything and keeps it not": (Holds[Loose], "the extras are not written; make it a BaseModel"),
     "a name that is not there": (Lost, "name 'Nowhere' is not defined"),
 }
 

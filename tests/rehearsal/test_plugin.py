@@ -34,9 +34,11 @@ def trip(guest: str) -> str:
 
 TESTS = """
 import asyncio
+from types import ModuleType
 import pytest
 from makegood import Makegood
-from makegood.testing import assert_settled, crash_after, happens_late, lost_answer
+from makegood.errors import PlanError
+from makegood.testing import Rehearsal, assert_settled, crash_after, happens_late, lost_answer
 from app import cars, hotel_service, hotels, reserve_hotel, trip
 
 @pytest.mark.parametrize("strike", [crash_after("reserve_hotel"), lost_answer("reserve_hotel"),
@@ -68,6 +70,14 @@ def test_a_rehearsal(makegood_rehearse):
     report = makegood_rehearse(trip, agents=[hotels])
     assert report.kept, report
     assert not report.broken and len(report.rows) > 30
+
+def test_a_stage_is_also_the_module_that_has_it(makegood_play):
+    stage = ModuleType("stage")
+    stage.said = Rehearsal()
+    stage.said.input("bob")
+    assert makegood_play(trip, stage=stage).finish().record["input"] == "bob"
+    with pytest.raises(PlanError, match="stage='app' is no Rehearsal; give one, or the module that has one"):
+        makegood_play(trip, stage="app")
 
 def test_a_lossy_service(makegood_service):
     assert makegood_service("cars", keyed=True).name == "cars"
@@ -103,7 +113,7 @@ def run(pytester: pytest.Pytester, tests: str) -> pytest.RunResult:
 
 
 def test_a_users_tests_pass(pytester: pytest.Pytester) -> None:
-    run(pytester, TESTS).assert_outcomes(passed=8)
+    run(pytester, TESTS).assert_outcomes(passed=9)
 
 
 def test_a_broken_promise_fails_with_its_story(pytester: pytest.Pytester) -> None:

@@ -1,7 +1,7 @@
 """Values made up for a rehearsal fit their types, differ where they can, and hold what is referred to."""
 
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Annotated, Any, Literal
@@ -10,8 +10,10 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from makegood.payload import codec_for, schema_of
-from makegood.testing.rehearsal.samples import sample, with_paths
+from makegood.errors import PayloadError
+from makegood.payload import Secret, codec_for, schema_of
+from makegood.testing.rehearsal.made_up import fitting
+from makegood.testing.rehearsal.samples import Path, sample, with_paths
 
 
 class Colour(Enum):
@@ -22,6 +24,20 @@ class Colour(Enum):
 class Tree:
     name: str
     parent: "Tree | None" = None
+
+
+class Card(msgspec.Struct, tag=True):
+    number: int
+
+
+class Cash(msgspec.Struct, tag=True):
+    amount: int
+
+
+@dataclass
+class Shop:
+    hours: Annotated[list[time], Secret]
+    branches: "list[Shop]"
 
 
 Small = Annotated[int, msgspec.Meta(ge=3, le=5)]
@@ -39,6 +55,46 @@ Short = Annotated[str, msgspec.Meta(min_length=12, max_length=14)]
 def test_a_sample_fits_its_type(hint: Any) -> None:
     for number in (1, 2, 61, 100):
         codec_for(hint).convert(sample(schema_of(hint), number))
+
+
+@dataclass
+class Order:
+    at: datetime
+    shop: Shop
+    opens: time
+    pay: "Card | Cash | None" = None
+    trees: list[Tree] = field(default_factory=list)
+    spare: tuple[int, Tree | None] = (1, None)
+    notes: dict[str, datetime] = field(default_factory=dict)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("at",), ("shop", "hours"), ("shop", "branches", 1, "branches", 0, "hours"), ("pay",),
+        ("pay", "amount"), ("trees", 2, "parent", "name"), ("trees", -2), ("spare", 1, "name"),
+        ("notes", "tea"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_made_up_fits_its_type_and_holds_what_is_referred_to(path: Path) -> None:
+    """Defaults give way; a text without a format is a moment here, and a time of day there."""
+    schema = schema_of(Order)
+    made = msgspec.json.decode(fitting(codec_for(Order), schema, [path], 1))
+    for part in path:
+        made = made[part]
+    assert made not in (None, "made up 1")
+    assert msgspec.json.decode(fitting(codec_for(Order), schema, [], 1))["pay"] is None
+
+
+def test_what_cannot_be_made_up_is_named() -> None:
+    @dataclass
+    class Coded:
+        at: datetime
+        code: Annotated[str, msgspec.Meta(pattern="^a$")]
+
+    with pytest.raises(PayloadError, match=r"^value\.code: Expected `str` matching"):
+        fitting(codec_for(Coded), schema_of(Coded), [], 1)
 
 
 def test_samples_differ() -> None:

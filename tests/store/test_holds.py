@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import fcntl
 import gc
 import os
 import sqlite3
@@ -15,7 +16,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from makegood.errors import StoreUnavailable, StoreUncertain
+from makegood.commit import commit
+from makegood.errors import StoreGone, StoreUnavailable, StoreUncertain
 from makegood.store import holds
 from makegood.store.migrations import load_migrations
 from makegood.store.paths import mounted
@@ -136,6 +138,29 @@ def test_nobody_writes_while_another_does_though_sqlites_own_lock_is_gone(
     assert tasks_in(path) == {"ours", "other-0", "other-1", "other-2"}
 
 
+def test_a_signal_handler_that_raises_leaves_nobody_locked_out(
+    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Alarm(Exception):
+        pass
+
+    def interrupted(descriptor: int, kind: int, where: holds.Bytes) -> None:
+        set_lock(descriptor, kind, where)
+        if kind == fcntl.F_WRLCK:
+            raise Alarm
+
+    set_lock, store, second = holds._set_lock, SqliteStore(path), SqliteStore(path)
+    run(store.open())
+    run(second.open())
+    with monkeypatch.context() as meanwhile, pytest.raises(Alarm):
+        meanwhile.setattr(holds, "_set_lock", interrupted)
+        run(store.commit([change("lost")]))
+    commit_in_another(path, "other")
+    assert list(run(second.commit([change("ours")]))) == [COMMITTED]
+    run(second.close())
+    run(store.close())
+
+
 @pytest.mark.parametrize("verb", ["_is_new", "_configure", "_check"])
 def test_nobody_deletes_the_log_of_a_file_that_is_being_opened(
     path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, verb: str
@@ -215,20 +240,37 @@ def test_who_had_a_file_that_was_replaced_leaves_the_new_one_alone(path: Path, r
     run(new.close())
 
 
+def test_a_link_that_was_turned_to_another_file_is_not_followed_in_silence(path: Path, run: Run) -> None:
+    link, twin = path.with_name("link.db"), path.with_name("twin.db")
+    link.symlink_to(path)
+    store = SqliteStore(link)
+    run(store.open())
+    link.unlink()
+    link.symlink_to(twin)
+    commit_in_another(link, "new")
+    with pytest.raises(StoreGone, match=r"link\.db was deleted or replaced while open"):
+        run(store.commit([change()]))
+    run(store.close())
+    assert (tasks_in(path), tasks_in(twin)) == (set(), {"new-0", "new-1", "new-2"})
+
+
+@pytest.mark.parametrize("endings", [("-wal", "-shm"), ("-shm",)])
 def test_who_had_a_log_that_was_deleted_neither_goes_on_nor_writes_it_over_others(
-    path: Path, run: Run
+    path: Path, run: Run, endings: tuple[str, ...]
 ) -> None:
+    """Nor where it was the log's index alone: who comes then makes another one."""
     store, second = SqliteStore(path), SqliteStore(path)
     run(store.open())
-    run(store.commit([change(f"old-{n}", row=bytes(3000)) for n in range(20)]))
-    take_away(path, "-wal", "-shm")
+    old = [f"old-{n}" for n in range(20)]
+    run(store.commit([change(name, row=bytes(3000)) for name in old]))
+    take_away(path, *endings)
     with pytest.raises(StoreUnavailable, match=LOST):
         run(second.open())  # it would have the index of the log that is gone
     with pytest.raises(StoreUnavailable, match=LOST):
         run(store.commit([change()]))
     commit_in_another(path, "new")
     run(store.close())
-    assert tasks_in(path) == {"new-0", "new-1", "new-2"}
+    assert tasks_in(path) == {"new-0", "new-1", "new-2", *(() if "-wal" in endings else old)}
     run(second.open())  # all is closed that had the old one
     assert list(run(second.commit([change("ours")]))) == [COMMITTED]
     run(second.close())
@@ -242,6 +284,21 @@ def test_a_commit_into_a_log_that_is_gone_by_then_is_uncertain(path: Path, run: 
     with pytest.raises(StoreUnavailable, match=LOST):
         run(file.read(lambda db: None))  # it would find its own commit there, and take it for durable
     file.close()
+
+
+def test_who_waits_for_a_commit_into_a_log_that_is_gone_is_told(
+    path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def late(file: SqliteFile, db: apsw.Connection) -> None:
+        take_away(path, "-wal")
+        commits(file, db)
+
+    commits, store = SqliteFile._commit, SqliteStore(path)
+    run(store.open())
+    monkeypatch.setattr(SqliteFile, "_commit", late)
+    with pytest.raises(StoreUncertain, match=LOST):
+        run(asyncio.wait_for(commit(store, [change()]), 10))
+    run(store.close())
 
 
 def test_a_file_that_is_deleted_while_it_is_opened_is_not_used(

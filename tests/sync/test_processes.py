@@ -102,6 +102,23 @@ except KeyboardInterrupt:
 """
 
 
+LEFT_TO_THE_END = """
+import os
+from makegood.sync import Makegood
+from tests.sync.app import desk
+
+class Office:
+    def __init__(self):
+        self.makegood = Makegood(os.environ["STORE"], [desk]).open()
+
+    def __del__(self):
+        self.makegood.close()
+
+office = Office()
+print("open", flush=True)
+"""
+
+
 def run(program: str, folder: Path) -> subprocess.Popen[str]:
     environment = os.environ | {"STORE": f"sqlite:///{folder / 'stays.db'}", "PYTHONFAULTHANDLER": "1"}
     return subprocess.Popen(
@@ -147,6 +164,10 @@ def test_workers_of_a_preloaded_app_open_it_each_for_itself(tmp_path: Path) -> N
     assert [line.split()[1] for line in workers] == ["5", "5"]
     assert len({line.split()[0] for line in workers}) == 2, "they pass for the same member"
     assert all_of_it == "{'Completed'} 10"
+
+
+def test_one_that_is_closed_as_the_interpreter_ends_holds_it_up_no_longer(tmp_path: Path) -> None:
+    assert said(run(LEFT_TO_THE_END, tmp_path))[0] == "open"
 
 
 def test_an_interrupt_leaves_no_thread(tmp_path: Path) -> None:

@@ -174,6 +174,21 @@ def test_of_no_task_that_was_entered_it_is_said_that_nothing_was_open(store: str
         assert not {*refused} & {*makegood.find()}
 
 
+def test_one_whose_closing_was_cut_off_may_be_opened_again(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_off(*_: object) -> None:
+        raise RuntimeError("enough")
+
+    makegood = Makegood(store, [desk]).open()
+    with monkeypatch.context() as meanwhile, pytest.raises(RuntimeError, match="enough"):
+        meanwhile.setattr(client.Makegood, "__aexit__", cut_off)
+        makegood.close()
+    assert threads() == []
+    with makegood:
+        assert makegood.submit(stay, "ann").result(5) == "a room for ann"
+
+
 def test_its_file_is_where_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     makegood = Makegood("sqlite:///stays.db")

@@ -2,6 +2,8 @@
 
 import asyncio
 import functools
+import inspect
+import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -38,6 +40,9 @@ def test_an_action_stays_the_function_it_was() -> None:
     assert reserve_hotel(Trip("ann"), datetime.fromisoformat("2026-01-01")) == Hotel("ann 2026 3")
     assert asyncio.run(reserve_flight(Trip("ann"))).confirmation == "ann"
     assert reserve_hotel.__name__ == "reserve_hotel"
+    assert inspect.iscoroutinefunction(reserve_flight)
+    assert not inspect.iscoroutinefunction(reserve_hotel)
+    assert pickle.loads(pickle.dumps(reserve_flight)) is reserve_flight
 
 
 def test_an_action_knows_its_functions() -> None:

@@ -289,6 +289,23 @@ def fits(city: str) -> float:
     return nights
 
 
+def forgets_step(trip: Trip) -> None:
+    step(look)
+    reserve_flight(trip)  # type: ignore[unused-coroutine]
+
+
+def forgets_it_in_a_helper(trip: Trip) -> None:
+    def helper() -> None:
+        reserve_car(trip, "here")
+
+    step(look)
+    helper()
+
+
+def forgets_it_in_a_step(nights: int) -> None:
+    step(take, count(nights), None)
+
+
 NO_PLANS: list[tuple[Any, str]] = [
     (empty, "plan empty records no step; write step"),
     (two_inputs, "plan two_inputs takes a, b; a plan takes one input, or none"),
@@ -318,6 +335,12 @@ NO_PLANS: list[tuple[Any, str]] = [
     (unwritable_output, "plan unwritable_output: its output: type complex cannot be written"),
     (unwritable_input, "plan unwritable_input: its input: type complex cannot be written"),
     (lost_hint, "the type hints of lost_hint cannot be resolved"),
+    (forgets_step, r"plan forgets_step calls reserve_flight\(...\), .* write step\(reserve_flight, ...\)"),
+    (
+        forgets_it_in_a_helper,
+        r"plan forgets_it_in_a_helper calls reserve_car\(...\), which .* no step; write",
+    ),
+    (forgets_it_in_a_step, r"plan forgets_it_in_a_step calls count\(...\), .* write step\(count, ...\)"),
     (calls_a_plan, r"plan book_trip is not run by calling it; submit it: await mg.submit\(book_trip, ...\)"),
 ]
 
@@ -340,6 +363,15 @@ def test_plan_words_stand_in_plans_only() -> None:
     ):
         with refused(rf"{what}\(\) stands outside of a plan; use it in a function decorated with @plan"):
             use()
+
+
+def test_a_plan_may_take_its_input_by_name_only() -> None:
+    @plan  # type: ignore[arg-type]  # no type can say this
+    def looks(*, at: str) -> str:
+        step(look)
+        return at
+
+    assert looks.input_type is str
 
 
 def test_a_plan_that_failed_leaves_nothing_behind() -> None:

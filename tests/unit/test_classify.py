@@ -7,6 +7,7 @@ import pytest
 
 from makegood.agents.classify import meaning_of, meaning_of_status
 from makegood.core.events import Reply
+from makegood.errors import Transient, Unknown
 
 SENT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -28,6 +29,14 @@ def test_what_retry_after_says(said: str, wait: int) -> None:
     headers = {"retry-AFTER": said, "Date": format_datetime(SENT)}
     meaning = meaning_of_status(429, headers)
     assert (meaning.reply, meaning.retry_after) == (Reply.TRANSIENT, wait)
+
+
+@pytest.mark.parametrize("kind", [Transient, Unknown])
+@pytest.mark.parametrize("wait", [90, 90.0, timedelta(seconds=90)])
+def test_a_wait_is_given_in_seconds_or_as_a_timedelta(
+    kind: type[Transient | Unknown], wait: float | timedelta
+) -> None:
+    assert meaning_of(kind("busy", retry_after=wait)).retry_after == 90_000
 
 
 def of(library: str, name: str, base: type[Exception] = Exception, **attributes: object) -> Exception:

@@ -10,7 +10,19 @@ from typing import Any
 import apsw
 import pytest
 
-from makegood import Agent, Makegood, PlanDefinition, Refused, Retry, Task, Transient, call, plan, step
+from makegood import (
+    Agent,
+    Makegood,
+    PlanDefinition,
+    Refused,
+    Retry,
+    Task,
+    Transient,
+    UndoRetry,
+    call,
+    plan,
+    step,
+)
 from makegood.errors import ActRefused, PayloadError, StoreError, StoreUnavailable, UnknownTask
 from makegood.payload import codec_for
 
@@ -62,6 +74,14 @@ def async_sale(what: str) -> str:
     return step(sell_async, what)
 
 
+def start_giving_back(done: str | None) -> Any:
+    return give_back(done)
+
+
+async def forget_to_await(done: str | None) -> Any:
+    return give_back(done)
+
+
 def engine(folder: Path) -> Makegood:
     return Makegood(f"sqlite:///{folder / 'tasks.db'}", agents=[shop])
 
@@ -84,6 +104,35 @@ def test_whatever_is_raised_becomes_a_report(
     assert state == ("Compensated" if certain else "Failed")
     assert any(fact["fact"] == "Reported" for fact in history)
     assert len(str(history)) < 50_000
+
+
+@pytest.mark.parametrize("undo", [start_giving_back, forget_to_await])
+def test_an_undo_that_only_says_what_is_to_be_awaited_has_undone_nothing(
+    tmp_path: Path, undo: Callable[[str | None], Any]
+) -> None:
+    stall = Agent("stall", timeout=0.5, settle=0.1, keyed=True, undo_retry=UndoRetry(within=0.1))
+
+    @stall.action(undo=undo)
+    async def lend(what: str) -> str:
+        return call().key
+
+    @stall.action(undo=None)
+    async def pay(what: str) -> str:
+        raise Refused(f"no credit, {call().key}")
+
+    @plan
+    def loan(what: str) -> None:
+        step(lend, what)
+        step(pay, what)
+
+    async def main() -> None:
+        async with Makegood(f"sqlite:///{tmp_path / 'tasks.db'}", agents=[stall]) as makegood:
+            task = await makegood.submit(loan, "tent")
+            assert await task.wait(7) == "Failed"
+            words = "it returned a coroutine that nobody awaits; make it `async def`, with await"
+            assert words in await task.why()
+
+    asyncio.run(main())
 
 
 def test_an_id_that_no_task_can_have_is_unknown_and_stops_nobody(tmp_path: Path) -> None:

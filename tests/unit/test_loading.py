@@ -79,13 +79,14 @@ def test_an_attribute_is_one_thing_or_a_list(folder: Folder) -> None:
     assert names("trips:everything") == (["car-agent"], ["book"])
 
 
-def test_a_plan_is_named_by_its_name(folder: Folder) -> None:
+def test_a_plan_is_named_by_its_name_or_by_the_modules(folder: Folder) -> None:
     folder.write("trips.py", APP)
     assert isinstance(load_plan("trips.py:book"), PlanDefinition)
-    assert load_plan("trips:book_again").name == "book_again"
+    assert load_plan("trips:book_again").name == load_plan("trips:second").name == "book_again"
+    assert names("trips:second") == names("trips:book_again") == ([], ["book_again"])
     assert load_plan("trips:everything:book").name == "book"
     for spec, why in (
-        ("trips.py:second", "trips.py has no plan 'second'; its plans: book, book_again"),
+        ("trips.py:third", "trips.py has no plan 'third'; its plans: book, book_again"),
         ("trips:alone:book", "trips:alone has no plan 'book'; its plans: none"),
         ("trips.py", "which plan\\? Write APP:PLAN"),
         (":book", "which plan"),

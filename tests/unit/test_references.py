@@ -177,23 +177,35 @@ def test_the_result_of_an_action_without_hints_has_any_part() -> None:
 
 NO_PARTS: list[tuple[Callable[[Flight], Any], str]] = [
     (lambda f: f.gate, "fly is Flight, which has no field 'gate'; its fields: confirmation, arrives, legs"),  # type: ignore[attr-defined]
-    (lambda f: f.legs[0].dear, "fly.legs[0] is Leg, which has no field 'dear'; its fields: price, gate"),
+    (
+        lambda f: f.legs[0].dear,
+        "fly.legs[0] is Leg, and what its .dear gives is known only when a task runs; do it inside",
+    ),
     (lambda f: f.legs.price, "fly.legs is list[Leg], which has no fields"),  # type: ignore[attr-defined]
     (lambda f: f.legs["x"], "fly.legs is list[Leg], which has no key 'x'"),  # type: ignore[call-overload]
     (lambda f: f.pair[2], "fly.pair is tuple[Leg, Seat], which has no index 2"),  # type: ignore[misc]
     (lambda f: f.by_name.x, "fly.by_name is dict[str, Leg], which has no fields"),  # type: ignore[attr-defined]
-    (lambda f: f.by_name.items(), "fly.by_name is dict[str, Leg], which has no fields"),
+    (
+        lambda f: f.by_name.items(),
+        "fly.by_name is dict[str, Leg], and what its .items gives is known only when",
+    ),
     (lambda f: f.seat["row_number"], "fly.seat is Seat, which has no field 'row_number'"),  # type: ignore[index]
     (lambda f: f.sparse.spare, "fly.sparse is Sparse, which leaves 'spare' out of its JSON where it has"),
     (lambda f: f.ride.number, "fly.ride is Train | Bus, which keeps it under different keys"),
     (lambda f: f.ride.wheels, "fly.ride is Train, which has no field 'wheels'"),  # type: ignore[union-attr]
     (lambda f: f.meals["second"], "fly.meals is Meals, which has no field 'second'; its fields: first"),  # type: ignore[typeddict-item]
-    (lambda f: f.arrives.year, "fly.arrives is datetime, which has no parts in JSON"),
+    (
+        lambda f: f.arrives.year,
+        "fly.arrives is datetime, and what its .year gives is known only when a task runs; do",
+    ),
     (lambda f: f.confirmation[0], "fly.confirmation is str, which has no parts in JSON"),
     (lambda f: f.class_.value, "fly.class_ is Class, which has no parts in JSON"),
-    (lambda f: f.way.upper(), "fly.way is Literal['there', 'back'], which has no parts in JSON"),
-    (lambda f: f.tags.pop(), "fly.tags is set[str], which has no order and no keys; use a list"),
-    (lambda f: f.row.real, "fly.row is int, which has no parts in JSON"),
+    (
+        lambda f: f.way.upper(),
+        "fly.way is Literal['there', 'back'], and what its .upper gives is known only when",
+    ),
+    (lambda f: f.tags.pop(), "fly.tags is set[str], and what its .pop gives is known only when a task runs"),
+    (lambda f: f.row.real, "fly.row is int, and what its .real gives is known only when a task runs"),
     (lambda f: f.nothing.x, "fly.nothing is None, which has no parts in JSON"),  # type: ignore[attr-defined]
     (lambda f: f.legs[:1], "cannot be taken apart by slice in a plan; use a key or an index that is fixed"),
     (lambda f: f.legs[f.row], "cannot be taken apart by Reference in a plan"),

@@ -4,7 +4,9 @@ import re
 
 import msgspec
 
+from makegood.core.draft import Draft
 from makegood.core.events import (
+    NULL,
     Answer,
     CancelAsked,
     Claimed,
@@ -21,6 +23,7 @@ from makegood.core.events import (
     SkipAsked,
     Verdict,
 )
+from makegood.core.machine import fold
 from makegood.core.record import Kind, Phase
 from makegood.reading.view import summary_of
 from makegood.reading.waiting import TELLING, task_waiting, waited_for, waiting_of, waiting_sentence
@@ -266,6 +269,10 @@ def test_probe() -> None:
     walk.commit(Probed(0, walk.attempt("hotel"), Answer.CANNOT_TELL, error="504"))
     assert waits_for(walk) == "probe"
     assert "the service could not tell: 504; its probe find_hotel asks again at" in walk.why()
+    assert "says before whether it happened: `makegood resolve trip-9f3a hotel done|absent`" in walk.why()
+    for verdict in (Verdict.DONE, Verdict.ABSENT):
+        settled = Draft(walk.plan, "trip-9f3a", walk.head, walk.now)
+        assert fold(settled, ResolveAsked(0, verdict, "ann", given=(NULL,)))
 
 
 def test_pause() -> None:

@@ -18,7 +18,7 @@ Data goes to standard output, talk to standard error. Ids are never cut, and `NO
 command reads JSON (INPUT, `--result`), it is the JSON itself, `@file`, or `-` for standard input.
 
 APP is a module or a `path.py`, with every Agent and plan at its top level, or `module:attr` for one of them
-(or a list). APP:PLAN names a plan in it: `trip.py:book_trip`.
+(or a list). APP:PLAN names a plan in it, by its own name or by that of its variable: `trip.py:book_trip`.
 
 `makegood COMMAND --help` prints what stands here.
 """

@@ -1,5 +1,6 @@
 """What agents own in a process: opened before their first call, closed after their last."""
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
@@ -9,6 +10,9 @@ from makegood.authoring.agent import Agent
 from makegood.errors import MakegoodError
 
 log = logging.getLogger("makegood.agents")
+
+LEAVING_MAX = 10.0
+"""Seconds that a lifespan may take to end; then the process ends without it."""
 
 
 class Lifespans:
@@ -28,7 +32,7 @@ class Lifespans:
                 await lifespan.__aenter__()
             except BaseException as error:
                 await self.leave()
-                if not isinstance(error, Exception):
+                if not _is_of_lifespan(error):
                     raise
                 raise MakegoodError(
                     f"agent {agent.name}: its lifespan could not begin: {type(error).__name__}: {error}"
@@ -40,6 +44,16 @@ class Lifespans:
         while self._entered:
             name, lifespan = self._entered.pop()
             try:
-                await lifespan.__aexit__(None, None, None)
-            except Exception:  # the user's own code
-                log.exception("agent %s: its lifespan did not end well", name)
+                async with asyncio.timeout(LEAVING_MAX):
+                    await lifespan.__aexit__(None, None, None)
+            except BaseException as error:
+                if not _is_of_lifespan(error):
+                    raise
+                log.exception("agent %s: its lifespan did not end well, or not in time", name)
+
+
+def _is_of_lifespan(error: BaseException) -> bool:
+    """Whether it comes from the user's code: not an exit, nor that whoever waits for it was cancelled."""
+    task = asyncio.current_task()
+    cancelled = task is not None and task.cancelling() > 0
+    return isinstance(error, Exception) or (isinstance(error, asyncio.CancelledError) and not cancelled)

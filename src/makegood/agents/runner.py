@@ -11,7 +11,7 @@ from typing import Any
 from makegood.agenda import every
 from makegood.agents.call import Call, enter
 from makegood.agents.saying import Keyless, say_raised
-from makegood.agents.work import UNSENT_WAIT, Work
+from makegood.agents.work import UNSENT_WAIT, Work, returned
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
 from makegood.core.draft import Draft
@@ -235,7 +235,7 @@ class Runner:
         if not flight.may_send():
             return work.not_sent("it was called off")
         enter(call)
-        return work.came_back(await function(*positional, **named), call)
+        return work.came_back(returned(await function(*positional, **named)), call)
 
     def _too_late(self, work: Work) -> bool:
         """Whether the call could outlive what the record says of it, by our clock or the store's."""
@@ -252,7 +252,7 @@ class Runner:
             if self._too_late(work) or not flight.may_send():
                 return work.not_sent(NO_THREAD)
             try:
-                value = context.run(function)
+                value = returned(context.run(function))
             except BaseException as error:  # a StopIteration, say, would never get through a future
                 return self._raised(flight, error)
             return work.came_back(value, call)

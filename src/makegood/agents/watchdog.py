@@ -44,6 +44,8 @@ class Watchdog:
     def stop(self) -> None:
         """Stop watching; safe to call twice."""
         self._over.set()
+        if self._thread is not None:
+            self._thread.join(BEAT)  # it wakes at once; a log that is stuck holds nobody up
 
     def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
         named = False

@@ -1,5 +1,6 @@
 """One claimed call: what is to be called with what, and the fact that its outcome becomes."""
 
+import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
@@ -241,6 +242,17 @@ class Work:
         except PayloadError as error:
             return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=self._kept(str(error)))
         return Probed(self.step.index, self.attempt, Answer.THERE, raw)
+
+
+def returned(value: Any) -> Any:
+    """What a function came to. Raises TypeError where it is still to be awaited: nothing was done."""
+    if not hasattr(type(value), "__await__"):
+        return value
+    if inspect.iscoroutine(value):
+        value.close()
+    raise TypeError(
+        f"it returned a {type(value).__name__} that nobody awaits; make it `async def`, with await"
+    )
 
 
 @lru_cache(maxsize=4096)

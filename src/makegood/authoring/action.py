@@ -15,7 +15,7 @@ from makegood.authoring.places import place_of
 from makegood.authoring.probing import NotThere, There
 from makegood.core.document import StepNode
 from makegood.errors import PayloadError, PlanError
-from makegood.payload import Codec, codec_for
+from makegood.payload import Codec, codec_for, unwrapped
 
 if TYPE_CHECKING:
     from makegood.authoring.agent import Agent
@@ -205,7 +205,7 @@ class Action(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
 def _check_lists(lists: Function) -> None:
     hint = lists.hint("return")
-    if not is_open(hint) and Held not in get_args(hint):
+    if not is_open(hint) and Held not in get_args(unwrapped(hint)):
         raise PlanError(
             f"{lists.place}: lists: {lists.name} returns {shown(hint)}; it returns or yields Held items: "
             "-> list[Held], or AsyncIterator[Held] where it is an async def that yields"

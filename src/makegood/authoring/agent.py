@@ -1,10 +1,11 @@
 """An agent: the calls to one service, and what that service promises."""
 
+import inspect
 import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
-from typing import Any, Literal, Never, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, Never, TypedDict, TypeVar, Unpack, cast, overload
 
 import msgspec
 
@@ -131,7 +132,7 @@ class Agent:
     def action(self, *, pivot: Literal[True], **options: Unpack[Options]) -> Callable[[F], F]: ...
 
     def action(self, *misplaced: object, **given: Any) -> Callable[[F], F]:
-        """Declare a function as an action of this agent; returns it unchanged.
+        """Declare a function as an action of this agent; it can be called as before, but not in a plan.
 
         Exactly one of `undo` (a function, or None for an effect that needs no undo), `reads=True` (no effect)
         and `pivot=True` (no way back) is given. `probe` asks the service for one effect; `lists` for all that
@@ -145,8 +146,9 @@ class Agent:
         def declare(fn: F) -> F:
             action = self._declared(fn, way_back, options)
             self.actions[action.name] = action
-            setattr(fn, _ACTION, action)
-            return fn
+            for function in (fn, action.fn):
+                setattr(function, _ACTION, action)
+            return cast(F, action.fn)
 
         return declare
 
@@ -255,6 +257,10 @@ def _seconds(value: Any) -> Any:
 
 
 def action_of(fn: Any) -> Action | None:
-    """The action that this very function was declared as; None if it is none."""
+    """The action that this very function was declared as, guarded or not; None if it is none."""
     action = getattr(fn, _ACTION, None)
-    return action if isinstance(action, Action) and action.fn is fn else None
+    return action if isinstance(action, Action) and _is_or_wraps(action.fn, fn) else None
+
+
+def _is_or_wraps(guarded: Callable[..., Any], fn: Any) -> bool:
+    return inspect.unwrap(guarded, stop=lambda one: one is fn) is fn

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from makegood.authoring.action import Function
+from makegood.authoring.guarding import guarded
 from makegood.authoring.places import here, place_of
 from makegood.errors import PlanError
 
@@ -16,9 +17,9 @@ _KINDS = {
 
 
 def read_action(fn: Any) -> Function:
-    """The function of an action; raises PlanError if its calls could not be recorded by name."""
+    """The function of an action, guarded; raises PlanError if its calls could not be recorded by name."""
     names = parameter_names(fn, "action")
-    return Function(fn, tuple(names))
+    return Function(guarded(fn), tuple(names))
 
 
 def read_undo(fn: Any, action: Function) -> Function:

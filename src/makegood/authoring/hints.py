@@ -3,10 +3,11 @@
 import inspect
 from collections.abc import Callable, Iterator
 from types import NoneType, UnionType
-from typing import Annotated, Any, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from makegood.authoring.places import place_of
 from makegood.errors import PlanError
+from makegood.payload import unwrapped
 
 _BUILT_IN_JSON = (bool, int, float, str, list, dict)
 
@@ -20,20 +21,6 @@ def hints_of(fn: Callable[..., Any]) -> dict[str, Any]:
             f"{place_of(fn)}: the type hints of {fn.__name__} cannot be resolved ({error}); define or import "
             "the type at module level, above the plan that uses it, and not only under TYPE_CHECKING"
         ) from None
-
-
-def unwrapped(hint: Any) -> Any:
-    """A hint without Annotated, NewType, and what a TypedDict says about its keys."""
-    while True:
-        if isinstance(hint, NewType):
-            hint = hint.__supertype__
-        elif get_origin(hint) is Annotated or getattr(get_origin(hint), "_name", "") in _KEY_MARKS:
-            hint = get_args(hint)[0]
-        else:
-            return NoneType if hint is None else hint
-
-
-_KEY_MARKS = frozenset({"Required", "NotRequired", "ReadOnly", "Final", "ClassVar"})
 
 
 def members(hint: Any) -> Iterator[Any]:

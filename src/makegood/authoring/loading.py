@@ -5,7 +5,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
@@ -58,14 +58,18 @@ def load_app(spec: str) -> App:
 
 
 def load_plan(spec: str) -> AnyPlan:
-    """The plan that `app.py:book` names, a plan's name after an APP; raises PlanError as load_app does."""
+    """The plan that `app.py:book` names: the module's attribute, or else what has this name.
+
+    Raises PlanError as load_app does.
+    """
     source, colon, name = spec.rpartition(":")
     if not colon or not source:
         raise PlanError(f"{spec}: which plan? Write APP:PLAN, as in app.py:book")
     plans = load_app(source).plans
-    if name not in plans:
+    found = _plan_called(name, plans if ":" in source else vars(load_module(source)))
+    if found is None:
         raise PlanError(f"{source} has no plan {name!r}; its plans: {', '.join(plans) or 'none'}")
-    return plans[name]
+    return found
 
 
 def add_new(known: dict[str, Thing], thing: Thing, spec: str) -> None:
@@ -83,19 +87,26 @@ def _things(module: ModuleType, source: str, attribute: str) -> Iterable[Any]:
     if not attribute:
         return list(vars(module).values())
     try:
-        found = hasattr(module, attribute)
+        thing = getattr(module, attribute, None)
     except Exception as error:  # a module may have a __getattr__ of its own
         raise PlanError("\n  ".join(_reasons(f"{source}:{attribute}", error))) from None
     names = [name for name, thing in vars(module).items() if isinstance(thing, Agent | PlanDefinition)]
     known = f"agents and plans in it: {', '.join(names) or 'none'}"
-    if not found:
+    if not isinstance(thing, Agent | PlanDefinition | list | tuple | set):
+        thing = _plan_called(attribute, vars(module)) or thing
+    if thing is None:
         raise PlanError(f"{source} has no {attribute!r}; {known}")
-    thing = getattr(module, attribute)
     things = list(thing) if isinstance(thing, list | tuple | set) else [thing]
     for one in things:
         if not isinstance(one, Agent | PlanDefinition):
             raise PlanError(f"{source}:{attribute}: {shown(one)} is no agent and no plan; {known}")
     return things
+
+
+def _plan_called(name: str, things: Mapping[str, Any]) -> AnyPlan | None:
+    """The plan that stands under this name, or else has it; None where there is none."""
+    plans = {key: thing for key, thing in things.items() if isinstance(thing, PlanDefinition)}
+    return plans.get(name) or next((plan for plan in plans.values() if plan.name == name), None)
 
 
 def _where_to_put_them(attribute: str) -> str:

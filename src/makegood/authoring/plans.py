@@ -15,6 +15,7 @@ from makegood.authoring.hints import admits, hints_of, shown
 from makegood.authoring.matching import actions_of
 from makegood.authoring.places import here, place_of
 from makegood.authoring.references import Reference, origin_of
+from makegood.authoring.schemas import untold
 from makegood.authoring.secrets import Secrets, secrets_of
 from makegood.authoring.templates import template_of
 from makegood.authoring.tracing import recording
@@ -132,7 +133,7 @@ def _record(fn: Any, name: str | None) -> PlanDefinition[Any, Any]:
     input_type = hints.get(parameters[0], Any) if parameters else NoneType
     schema = _schema(input_type, where)
     with recording(name or fn.__name__) as current:
-        returned = fn(current.reference("input", input_type)) if parameters else fn()
+        returned = fn(**{name: current.reference("input", input_type) for name in parameters})
         output_type = _output_type(returned, hints, where)
         output = template_of(returned, output_type, "output", current)
     actions = current.actions.values()
@@ -149,7 +150,8 @@ def _check(
         if document.body == SeriesNode(()):
             raise PlanError(f"plan {document.plan} records no step; write step(action, ...) in it")
         secrets = secrets_of(document, actions, input_type=input_type, output_type=output_type)
-        document = msgspec.structs.replace(document, secrets=secrets)
+        schema = untold(document.input, secrets.get("input", ()))
+        document = msgspec.structs.replace(document, secrets=secrets, input=schema)
         check_document(document)
     except PlanError as error:
         raise PlanError(f"{place}: {error}") from None

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from makegood.authoring.places import here
-from makegood.authoring.shapes import NoPart, Part, part_by_attribute, part_by_key
+from makegood.authoring.shapes import IN_AN_ACTION, NoPart, part_by_attribute, part_by_key
 from makegood.errors import PlanError
-from makegood.payload import at
+from makegood.payload import Part, at
 
-_IN_AN_ACTION = "do it inside an action; for a value of its own, in a step declared with reads=True"
 _DECIDE = "a plan is recorded once and has no branches; decide inside an action"
 _WHOLE = "pass the whole list to one step, or take single items by index"
 
@@ -90,16 +89,16 @@ _REFUSED = {
     ("be hashed", "use it as a value, not as a key or in a set"): "hash",
     ("be looped over", _WHOLE): "iter next reversed aiter anext",
     ("be counted", _WHOLE): "len length_hint",
-    ("be made text", _IN_AN_ACTION): "str format bytes fspath",
-    ("be made a number", _IN_AN_ACTION): "int float complex index round trunc floor ceil",
-    ("be computed with", _IN_AN_ACTION): (
+    ("be made text", IN_AN_ACTION): "str format bytes fspath",
+    ("be made a number", IN_AN_ACTION): "int float complex index round trunc floor ceil",
+    ("be computed with", IN_AN_ACTION): (
         "add radd iadd sub rsub isub mul rmul imul matmul rmatmul imatmul truediv rtruediv itruediv "
         "floordiv rfloordiv ifloordiv mod rmod imod divmod rdivmod pow rpow ipow lshift rlshift ilshift "
         "rshift rrshift irshift and rand iand or ror ior xor rxor ixor neg pos abs invert"
     ),
-    ("be called", "it has no methods here; " + _IN_AN_ACTION): "call",
+    ("be called", "it has no methods here; " + IN_AN_ACTION): "call",
     ("be awaited", "step() has given it to you already; drop the await"): "await",
-    ("be used in a with statement", _IN_AN_ACTION): "enter exit aenter aexit",
+    ("be used in a with statement", IN_AN_ACTION): "enter exit aenter aexit",
     ("be changed", "build a new value: build(Model, field=...)"): "setattr delattr setitem delitem",
     ("be pickled", "a plan's document is what is stored of it"): "reduce reduce_ex getstate",
 }

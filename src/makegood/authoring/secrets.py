@@ -1,17 +1,15 @@
 """What of a plan's values nobody shall see, by the types that mark it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from types import UnionType
-from typing import Annotated, Any, NamedTuple, NewType, NotRequired, Required, Union, get_args, get_origin
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, get_args, get_origin
 
 from makegood.authoring.action import Action
 from makegood.authoring.hints import shown
-from makegood.authoring.shapes import fields_of
 from makegood.core.document import Document, step_nodes
 from makegood.core.secrets import EVERY, Path, traced
 from makegood.errors import PlanError
-from makegood.payload import is_mark, is_root_model
+from makegood.payload import alternatives, fields_of, further_fields, is_marked, mentions_mark
 
 Secrets = dict[str, tuple[Path, ...]]
 
@@ -65,23 +63,13 @@ class Again(NamedTuple):
 
 
 def _paths(hint: Any, within: tuple[Any, ...]) -> Iterator[Any]:
-    origin = get_origin(hint)
-    if any(map(is_mark, getattr(hint, "__metadata__", ()))):
-        yield ()
-    elif isinstance(hint, NewType):
-        yield from _paths(hint.__supertype__, within)
-    elif origin in _TRANSPARENT:
-        yield from _paths(get_args(hint)[0], within)
-    elif origin in (Union, UnionType):
-        for member in get_args(hint):
-            yield from _paths(member, within)
-    elif _has_secret_keys(hint, within):
-        yield ()  # a view cannot show half of it
+    if is_marked(hint) or _has_secret_keys(hint, within):
+        yield ()  # of keys a view cannot show half
+    elif others := alternatives(hint):
+        for other in others:
+            yield from _paths(other, within)
     elif hint in within:
         yield (Again(within.index(hint)),)
-    elif is_root_model(hint):
-        info = hint.model_fields["root"]
-        yield from _paths(Annotated[info.annotation, None, *info.metadata], (*within, hint))
     else:
         yield from _of_class(hint, (*within, hint))
 
@@ -92,12 +80,14 @@ def _has_secret_keys(hint: Any, within: tuple[Any, ...]) -> bool:
     return is_mapping and any(True for _ in _paths(get_args(hint)[0], within))
 
 
-_TRANSPARENT = (Annotated, Required, NotRequired)
-
-
 def _of_class(hint: Any, within: tuple[Any, ...]) -> Iterator[Any]:
     """The secrets of the parts; where there are any, what is the class again is secret as a whole."""
     paths = {(key, *path) for key, part in _parts(hint) for path in _paths(part, within)}
+    if not paths and mentions_mark(hint):
+        raise PlanError(
+            f"{shown(hint)} marks a secret, and where in its JSON that is cannot be told, so that it would "
+            f"be seen; mark all of it: Annotated[{shown(hint)}, Secret]"
+        )
     again = {path for path in paths if path[-1] == Again(len(within) - 1)}
     yield from paths - again
     if any(not isinstance(path[-1], Again) for path in paths):
@@ -106,12 +96,13 @@ def _of_class(hint: Any, within: tuple[Any, ...]) -> Iterator[Any]:
 
 def _parts(hint: Any) -> Iterator[tuple[str | int, Any]]:
     """The parts of a type by their keys in JSON."""
-    fields = fields_of(hint)
     cls, arguments = get_origin(hint), get_args(hint)
+    fields = fields_of(hint)
     if fields is not None:
         yield from ((part.key, part.hint) for part in fields.values())
+        # What may have any key cannot be told from the fields, which are then hidden as well.
+        yield from ((EVERY, part) for part in get_args(further_fields(hint))[1:])
     elif isinstance(cls, type) and issubclass(cls, tuple) and Ellipsis not in arguments:
         yield from enumerate(arguments)
-    elif isinstance(cls, type) and issubclass(cls, Mapping | Sequence | Set) and arguments:
-        for argument in arguments[:2]:
-            yield EVERY, argument
+    elif isinstance(cls, type) and issubclass(cls, Iterable):
+        yield from ((EVERY, argument) for argument in arguments[:2])

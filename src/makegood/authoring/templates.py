@@ -9,9 +9,9 @@ import msgspec
 from makegood.authoring.hints import admits, clash, is_open, members, shown
 from makegood.authoring.places import here
 from makegood.authoring.references import Reference, origin_of
-from makegood.authoring.shapes import NoPart, Part, fields_of, part_by_key, written_otherwise
+from makegood.authoring.shapes import NoPart, part_by_key, written_otherwise
 from makegood.errors import PayloadError, PlanError
-from makegood.payload import Template, at, codec_for, field_as_written, field_names
+from makegood.payload import Part, Template, at, codec_for, field_as_written, field_names, fields_of
 
 P = ParamSpec("P")
 M = TypeVar("M")

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, Never, ParamSpec, TypeVar, overload
 
@@ -11,6 +10,7 @@ import msgspec
 
 from makegood.authoring.action import Action
 from makegood.authoring.agent import Agent, Seconds, action_of, checked_node
+from makegood.authoring.guarding import recorded_now
 from makegood.authoring.places import here
 from makegood.authoring.references import Origin, Reference
 from makegood.authoring.templates import template_of
@@ -69,22 +69,19 @@ class Recording:
         self._groups[-1].append(kind(tuple(parts)))
 
 
-_recording: ContextVar[Recording | None] = ContextVar("makegood_recording", default=None)
-
-
 @contextmanager
 def recording(plan: str) -> Iterator[Recording]:
     """Record what is called inside, for a plan of this name."""
     current = Recording(plan)
-    token = _recording.set(current)
+    token = recorded_now.set(current)
     try:
         yield current
     finally:
-        _recording.reset(token)
+        recorded_now.reset(token)
 
 
 def _current(what: str) -> Recording:
-    current = _recording.get()
+    current = recorded_now.get()
     if current is None:
         raise PlanError(
             f"{here()}: {what} stands outside of a plan; use it in a function decorated with @plan, "

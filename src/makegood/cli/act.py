@@ -2,7 +2,7 @@
 
 import getpass
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +16,7 @@ from makegood.cli.given import TEXT, read_json
 from makegood.client import Makegood, Task
 from makegood.core.events import Verdict
 from makegood.core.plan import StepPlan
+from makegood.errors import PlanError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,28 +75,27 @@ def _order_with(
     step: str,
     act: Callable[[Task[Any], bytes | None], Awaitable[str]],
 ) -> int:
-    """Act with the step's result, if one is given; where the app does not know its type, that is said."""
+    """Act with the step's result, if one is given, checked by the app's types if that is named."""
     agents = [] if app is None else list(load_app(app).agents.values())
     result = None if given is None else read_json(given, "--result")
 
     async def ordered(makegood: Makegood) -> int:
         makegood.know(agents)
-        output.done(f"{task_id}: {await act(makegood.task(task_id), result)}")
-        if result is not None:
+        if app is not None and result is not None:
             plan = (await makegood.snapshot(task_id)).plan
-            _say_if_unchecked(task_id, plan.steps[plan.index_of[step]], agents)
+            _check_app(app, agents, [each for each in plan.steps if each.name == step])
+        output.done(f"{task_id}: {await act(makegood.task(task_id), result)}")
         return output.OK
 
     return connected(ordered)
 
 
-def _say_if_unchecked(task_id: str, step: StepPlan, agents: Sequence[Agent]) -> None:
-    if not any(agent.name == step.agent and step.action in agent.actions for agent in agents):
-        again = f"makegood resolve {task_id} {step.name} done --result JSON --app APP"
-        output.say(
-            f"the result was not checked by its type; with an APP that has {step.agent}/{step.action}, "
-            f"`{again}` corrects it, as long as no call was made of it"
-        )
+def _check_app(app: str, agents: Iterable[Agent], steps: Iterable[StepPlan]) -> None:
+    """Raise PlanError where a result is to be checked by types that this app does not have."""
+    known = {f"{agent.name}/{action}" for agent in agents for action in agent.actions}
+    for step in steps:
+        if (called := f"{step.agent}/{step.action}") not in known:
+            raise PlanError(f"{app} has no {called}, by which the result is to be checked; name its APP")
 
 
 def _order_any(task_id: str | None, verb: str, act: Callable[[Task[Any]], Awaitable[str]], bulk: Bulk) -> int:

@@ -135,8 +135,14 @@ def must_be_there(url: str) -> None:
 
 
 def is_there(url: str) -> bool:
-    """Whether anything stands where a URL leads."""
-    return os.path.exists(path_of(url))  # False also where no file can have such a name
+    """Whether anything stands where a URL leads; so it may where nobody lets us look."""
+    try:
+        os.stat(path_of(url))
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last where no file can have such a name
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def path_of(url: str) -> str:

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import count
 from math import isnan, nan
 from pathlib import Path
@@ -15,7 +15,6 @@ import click
 import msgspec
 from click.types import StringParamType
 
-from makegood.clock import SystemClock
 from makegood.core.doubled import doubled_key
 from makegood.errors import MakegoodError, PayloadError
 from makegood.payload import PAYLOAD_MAX
@@ -136,12 +135,11 @@ def _reason(error: Exception, raw: bytes) -> str:
     return "JSON is malformed: it ends in the middle"
 
 
-def moment_given(source: str, what: str) -> datetime:
-    """The moment that is meant: one with its time zone, or so long from now. Raises UsageError."""
+def moment_given(source: str, what: str) -> datetime | timedelta:
+    """The moment that is meant: one with its time zone, or how long from now. Raises UsageError."""
     if length := LENGTH.fullmatch(source):
-        now = datetime.fromtimestamp(SystemClock().wall() / 1000, UTC)
         try:
-            return now + timedelta(seconds=length_in_seconds(length))
+            return timedelta(seconds=length_in_seconds(length))
         except OverflowError:
             raise click.UsageError(f"{what}: {source} from now is after the year 9999") from None
     if _is_day(source):

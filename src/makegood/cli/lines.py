@@ -2,10 +2,10 @@
 
 import secrets
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 import msgspec
@@ -18,6 +18,7 @@ from makegood.ids import make_task_id
 
 LINES_MAX = 100_000
 """Lines that one command takes: they are held in memory until all are checked."""
+Start: TypeAlias = datetime | timedelta
 FORM = '{"input": ..., "id": "...", "tags": {...}, "start_at": "...", "deadline": ...}'
 
 
@@ -25,7 +26,7 @@ class Terms(NamedTuple):
     """What holds for a task beside its input. Those of the command are for all lines that do not differ."""
 
     deadline: float | None
-    start_at: datetime | None
+    start_at: Start | None
     tags: Mapping[str, str]
 
 
@@ -60,7 +61,7 @@ def read_entries(plan: AnyPlan, source: str, terms: Terms) -> tuple[list[Entry],
     """
     entries: list[Entry] = []
     bad: dict[int, str] = {}
-    moment = cache(lambda text: moment_given(text, "start_at"))  # `2h` is one moment, whatever line it is in
+    moment = cache(lambda text: moment_given(text, "start_at"))
     for number, raw in read_lines(source):
         if len(entries) + len(bad) == LINES_MAX:
             raise PayloadError(f"there are more than {LINES_MAX:,} lines; split them, nothing was submitted")
@@ -81,7 +82,7 @@ def _line(raw: bytes) -> Line:
         raise PayloadError(f"{error}; a line is {FORM}") from None
 
 
-def _entry(plan: AnyPlan, number: int, line: Line, terms: Terms, moment: Callable[[str], datetime]) -> Entry:
+def _entry(plan: AnyPlan, number: int, line: Line, terms: Terms, moment: Callable[[str], Start]) -> Entry:
     raw = bytes(line.input)
     if not raw and plan.input_type is not NoneType:
         raise PayloadError(f"plan {plan.name} takes an input: `input` is missing; a line is {FORM}")

@@ -230,7 +230,9 @@ def _last_word(step: Record, undo: Record) -> str:
     if "settledAs" in step:
         verdict = f"{step['settledBy']} says: {VERDICTS[step['settledAs']]}"
         return f"{came} ({verdict})" if "result" in step else verdict
-    return str(undo.get("error", came))
+    if "error" not in undo:
+        return came
+    return f"{came}; undo: {undo['error']}" if "result" in step else str(undo["error"])
 
 
 @click.command()

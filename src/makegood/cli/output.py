@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from io import TextIOWrapper
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
@@ -215,6 +216,8 @@ def terminal() -> "Console | None":
         return None
     from rich.console import Console
 
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # rich writes what it cannot, as _write would not
     return Console(soft_wrap=False, highlight=False)
 
 

@@ -1,6 +1,7 @@
 """What a client knows of one store: reading tasks, applying acts, waiting for ends."""
 
 import asyncio
+import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -24,7 +25,10 @@ from makegood.reading.matching import Where
 from makegood.reading.opening import opened_head, opened_row
 from makegood.reading.past import Past
 from makegood.reading.words import state_name
+from makegood.store.checks import INTEGER_MAX
 from makegood.store.protocol import Page, Query, Stored
+
+log = logging.getLogger("makegood.client")
 
 ANY = Where()
 PAGE = 200
@@ -242,12 +246,21 @@ class Connection:
             return number, decode_head(stored.head).stands_since(number)
 
     async def result_codec(self, task_id: str, step: str) -> Codec:
-        """What a step's result must be, as far as it is known here. Raises as find_step does."""
+        """What a step's result must be: anything, with a warning, where that is not known here.
+
+        Raises as find_step does.
+        """
         number, _ = await self.find_step(task_id, step)
         declared = (await self._plan(await self.stored(task_id))).steps[number]
         for agent in self.agents:
             if agent.name == declared.agent and declared.action in agent.actions:
                 return agent.actions[declared.action].result_codec
+        log.warning(
+            "task %s: the result of %s is not checked by its type, as no agent here has %s/%s; give that to "
+            "Makegood, or to its know() (CLI: --app APP). As long as no call was made of it, "
+            "`makegood resolve %s %s done --result JSON --app APP` corrects it",
+            *(task_id, step, declared.agent, declared.action, task_id, step),
+        )
         return codec_for(Any)
 
     async def _plan(self, stored: Stored) -> Plan:
@@ -266,6 +279,7 @@ class Connection:
 
     async def at_rest(self, task_id: str) -> TaskState:
         """Wait until a task has ended or is parked, by whichever process."""
+        self.check_open()
         pause = POLL_FIRST
         while True:
             heard = self.desk.ended(task_id)
@@ -300,7 +314,7 @@ def _size(limit: object) -> int:
     """How many tasks a page may have. Raises MakegoodError for what is no number of them."""
     if not isinstance(limit, int) or limit < 1:
         raise MakegoodError(f"limit={limit!r}: a page holds a whole number of tasks, 1 or more")
-    return limit
+    return min(limit, INTEGER_MAX)
 
 
 def _illegible(stored: Stored) -> dict[str, Any]:

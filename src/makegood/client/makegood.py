@@ -95,6 +95,12 @@ class Makegood:
         await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
         self._is_open = False
 
+    async def _let_go(self) -> None:
+        """Close one whose closing was cut off, once the loop has ended that drove its tasks."""
+        if self._is_open:
+            await self._engine.let_go()
+            self._is_open = False
+
     if not TYPE_CHECKING:  # checkers refuse it anyway
 
         def __enter__(self) -> NoReturn:
@@ -122,13 +128,13 @@ class Makegood:
         *,
         task_id: str | None = None,
         deadline: float | timedelta | None = None,
-        start_at: datetime | None = None,
+        start_at: datetime | timedelta | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> Task[Out]:
         """Enter a task; once this returns it is durable.
 
-        Nothing of it starts before `start_at` (aware; now, if not said). `deadline` is a length of time
-        (seconds) from its start: what has not completed by then is undone.
+        Nothing of it starts before `start_at`: an aware datetime, or how long from now. `deadline` is a
+        length of time (seconds) from its start: what has not completed by then is undone.
 
         The same id, plan and input again is the existing task. Raises SubmissionConflict for another plan or
         input under a taken id, PlanError for an id, a start or a deadline that is none, PayloadError for an
@@ -143,7 +149,7 @@ class Makegood:
         *,
         task_ids: Sequence[str] | None = None,
         deadline: float | timedelta | None = None,
-        start_at: datetime | None = None,
+        start_at: datetime | timedelta | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> Sequence[Task[Out]]:
         """Enter a task for each input, all of them in one commit; see submit. At most 1,000.
@@ -160,7 +166,7 @@ class Makegood:
         *,
         task_id: str | None = None,
         deadline: float | timedelta | None = None,
-        start_at: datetime | None = None,
+        start_at: datetime | timedelta | None = None,
         tags: Mapping[str, str] | None = None,
     ) -> Task[Out]:
         """The same with an input that is JSON already. A field its type does not have raises PayloadError."""
@@ -245,7 +251,9 @@ def _check_store(store: Any) -> Store:
 
 
 def _check_agents(agents: object) -> Sequence[Agent]:
-    listed: list[Any] = list(agents) if isinstance(agents, Iterable) else [agents]
+    if not isinstance(agents, Iterable):
+        raise PlanError(f"{agents!r} is no list of agents; give one: agents=[flights, hotels]")
+    listed = list(agents)
     for agent in listed:
         if not isinstance(agent, Agent):
             raise PlanError(f"{agent!r} is no agent; give a list of them: agents=[flights, hotels]")
@@ -260,7 +268,9 @@ def _check_agents(agents: object) -> Sequence[Agent]:
 
 
 def _check_hooks(hooks: Any) -> Sequence[Hook]:
-    listed = list(hooks) if isinstance(hooks, Iterable) and not isinstance(hooks, str) else [hooks]
+    if isinstance(hooks, str) or not isinstance(hooks, Iterable):
+        raise MakegoodError(f"alerts={shown(hooks)} is no list of hooks; give one: alerts=[page]")
+    listed = list(hooks)
     for hook in listed:
         if why_not := _why_no_hook(hook):
             raise MakegoodError(

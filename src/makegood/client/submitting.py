@@ -18,15 +18,20 @@ from makegood.client.task import Task
 from makegood.core.events import TaskSubmitted, decode_row
 from makegood.core.plan import Millis, millis
 from makegood.core.secrets import hide
+from makegood.core.words import moment
 from makegood.errors import MakegoodError, PayloadError, PlanError, SubmissionConflict
 from makegood.ids import check_task_id, make_task_id
 from makegood.payload import UnknownField, canonical, codec_for, differing_paths, names_in_json
-from makegood.reading.words import is_text
+from makegood.reading.words import is_text, span
 
 log = logging.getLogger("makegood.client")
 
 SUBMITTED_MAX = 1_000
 """Tasks that submit_many enters at most: they are one commit."""
+TAGS_MAX = 16_384
+"""Bytes of the names and values of a task's tags."""
+AHEAD_MAX: Millis = 60_000
+"""How far store time may be ahead of our clock where a start is given as a moment."""
 LATEST_START = datetime(8000, 1, 1, tzinfo=UTC)
 """Where starts end, so that whatever follows from one still has a date."""
 
@@ -38,7 +43,7 @@ class Terms(NamedTuple):
     """What was said of a task that is submitted; see Makegood.submit."""
 
     deadline: float | timedelta | None
-    start_at: datetime | None
+    start_at: datetime | timedelta | None
     tags: Mapping[str, str] | None
 
 
@@ -125,8 +130,11 @@ class Submitting:
 
     def _agreed(self, terms: Terms) -> Agreed:
         """Raises PlanError or PayloadError for terms that are none."""
-        start = _moment(terms.start_at)
-        begins = max(self._desk.now(), start)
+        now = self._desk.now()
+        start = _moment(terms.start_at, now)
+        if isinstance(terms.start_at, datetime):
+            _check_clocks(start, now, self._desk.clock.wall())
+        begins = max(now, start)
         deadline = 0 if terms.deadline is None else begins + _length(terms.deadline)
         return Agreed(deadline, start, _tags(terms.tags or {}))
 
@@ -248,17 +256,34 @@ def _length(length: object) -> Millis:
     return millis(seconds)
 
 
-def _moment(moment: object) -> Millis:
-    if moment is None:
+def _moment(start: object, now: Millis) -> Millis:
+    if start is None:
         return 0
-    if not isinstance(moment, datetime) or not _has_zone(moment):
+    if isinstance(start, timedelta):
+        seconds = now / 1000 + start.total_seconds()
+    elif isinstance(start, datetime) and _has_zone(start):
+        seconds = start.timestamp()
+    else:
         raise PlanError(
-            f"start_at={moment!r} is no moment in time: give a datetime with a time zone, "
-            "datetime(2027, 1, 1, tzinfo=UTC) say"
+            f"start_at={start!r} is no moment in time: give a datetime with a time zone, "
+            "datetime(2027, 1, 1, tzinfo=UTC) say, or a timedelta from now"
         )
-    if moment.timestamp() >= LATEST_START.timestamp():
-        raise PlanError(f"start_at={moment} is too far ahead: it can be any moment before {LATEST_START}")
-    return max(0, millis(moment.timestamp()))
+    if seconds >= LATEST_START.timestamp():
+        raise PlanError(f"start_at={start} is too far ahead: it can be any moment before {LATEST_START}")
+    return max(0, millis(seconds))
+
+
+def _check_clocks(start: Millis, now: Millis, wall: Millis) -> None:
+    """Refuse a moment that is to come by our clock and past by the store's; warn of one that comes early.
+
+    Store time never falls: once some clock was ahead, it is so until the others have caught up.
+    """
+    if now - wall < AHEAD_MAX or start <= wall:
+        return
+    ahead = f"the store's time is {span(now - wall)} ahead of this machine's clock"
+    if start <= now:
+        raise PlanError(f"start_at={moment(start)} is past there: {ahead}; give a timedelta (CLI: 2h)")
+    log.warning("start_at=%s comes so much sooner: %s; a timedelta would not", moment(start), ahead)
 
 
 def _has_zone(moment: datetime) -> bool:
@@ -274,4 +299,10 @@ def _tags(tags: object) -> dict[str, str]:
     for name, value in tags.items():
         if not is_text(name) or not is_text(value):
             raise PayloadError(f"tags: {name!r}: {value!r} is not text; tags are pairs of text")
+    size = sum(len(text.encode()) for pair in tags.items() for text in pair)
+    if size > TAGS_MAX:
+        raise PayloadError(
+            f"tags have {size:,} bytes, and {TAGS_MAX:,} together are the most: they are written with each "
+            "step of the task; put what is long into its input"
+        )
     return dict(tags)

@@ -352,8 +352,12 @@ def _check_numbers(where: str, step: StepNode) -> None:
     }.items():
         if not 0 <= value < 1e9:
             raise PlanError(f"{where}: {name} must be 0 or more and below 1e9, not {value}")
-    if step.key.max_length < 16:
-        raise PlanError(f"{where}: key.maxLength must be 16 or more, or two keys could be one")
+    prefix = step.key.prefix
+    if step.key.max_length < len(prefix) + 16:
+        more = f", {len(prefix) + 16} with its prefix" if prefix else ""
+        raise PlanError(f"{where}: key.maxLength must be 16 or more{more}, or two keys could be one")
+    if not (prefix.isascii() and prefix.isprintable()):
+        raise PlanError(f"{where}: key.prefix {prefix!r} cannot stand in a header; use printable ASCII")
 
 
 def _check_pivot(document: Document, steps: list[StepNode]) -> None:

@@ -13,7 +13,7 @@ def derive_key(task_id: str, step: str, kind: Kind, round_: int, form: KeyForm) 
     """The key of an intended effect, in the form its service wants.
 
     Derived once, when a round's first call is offered, then read from the record. A key that is too long for
-    the service is cut and ends in a hash of the whole, so that two effects never share a key.
+    the service is cut behind its prefix and ends in a hash of the whole, so that two effects never share one.
     """
     plain = f"{form.prefix}{task_id}-{step}"
     if kind is Kind.UNDO:
@@ -24,5 +24,6 @@ def derive_key(task_id: str, step: str, kind: Kind, round_: int, form: KeyForm) 
         return str(uuid.uuid5(NAMESPACE, plain))
     if len(plain) <= form.max_length:
         return plain
-    tail = hashlib.sha256(plain.encode()).hexdigest()[: min(32, form.max_length - 1)]
+    room = form.max_length - len(form.prefix) - 1
+    tail = hashlib.sha256(plain.encode()).hexdigest()[: min(32, room)]
     return f"{plain[: form.max_length - len(tail) - 1]}-{tail}"

@@ -9,11 +9,13 @@ dropped when it is read: a field that the type does not have is refused.
 from makegood.payload.codec import PAYLOAD_MAX, Codec, codec_for, convert, decode, encode
 from makegood.payload.comparing import canonical, differing_paths
 from makegood.payload.envelope import Envelope, PayloadCodec
+from makegood.payload.fields import Part, fields_of, further_fields
 from makegood.payload.finding import UnknownField
 from makegood.payload.foreign import field_as_written, is_model, is_root_model
+from makegood.payload.hints import alternatives, unwrapped
 from makegood.payload.parts import at, field_names
 from makegood.payload.schemas import names_in_json, schema_of
-from makegood.payload.secrets import Secret, is_mark, names_in
+from makegood.payload.secrets import Secret, is_marked, mentions_mark, names_in
 from makegood.payload.templates import MissingPath, Resolve, Template, compile_template, resolve
 
 __all__ = [
@@ -21,11 +23,13 @@ __all__ = [
     "Codec",
     "Envelope",
     "MissingPath",
+    "Part",
     "PayloadCodec",
     "Resolve",
     "Secret",
     "Template",
     "UnknownField",
+    "alternatives",
     "at",
     "canonical",
     "codec_for",
@@ -36,11 +40,15 @@ __all__ = [
     "encode",
     "field_as_written",
     "field_names",
-    "is_mark",
+    "fields_of",
+    "further_fields",
+    "is_marked",
     "is_model",
     "is_root_model",
+    "mentions_mark",
     "names_in",
     "names_in_json",
     "resolve",
     "schema_of",
+    "unwrapped",
 ]

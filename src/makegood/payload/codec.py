@@ -30,7 +30,7 @@ NESTING_MAX = 200
 class Codec:
     """Writes and reads values of one type hint. Raises PayloadError if JSON cannot hold the type.
 
-    What it says of values that hold secrets names their paths only.
+    What it says of a secret, or of a value that holds one, is its path and its type.
     """
 
     def __init__(self, hint: Any) -> None:
@@ -55,10 +55,7 @@ class Codec:
             raise too_deep(where, NESTING_MAX)
         if traits.holds_moments and NAIVE.search(raw) and (path := naive_moment(value, where)):
             raise naive(traits.marks.shown(path, where))
-        back = self._read(raw, where)
-        self._check_kept(value, back, where)
-        # An int given for a float is written as the float it is, so that equal inputs are equal bytes.
-        return self._encode(back) if traits.several_forms else raw
+        return self._kept(value, raw, where)
 
     def decode(self, raw: bytes, where: str = "value") -> Any:
         """The value; raises PayloadError naming the path that does not fit the hint, and UnknownField for a
@@ -77,7 +74,7 @@ class Codec:
             value = msgspec.convert(builtins, self.hint, str_keys=True, dec_hook=foreign.read)
             self._finish(value)
         except Exception as error:
-            raise unreadable(where, error, self._traits.marks) from None
+            raise unreadable(where, error, self._traits.marks, self.hint) from None
         return value
 
     def _encode(self, value: Any) -> bytes:
@@ -94,7 +91,7 @@ class Codec:
             value = self._decode(raw)
             self._finish(value)
         except Exception as error:
-            raise unreadable(where, told_where(error, raw), self._traits.marks) from None
+            raise unreadable(where, told_where(error, raw), self._traits.marks, self.hint) from None
         return value
 
     def _finish(self, value: Any) -> None:
@@ -109,17 +106,23 @@ class Codec:
         if unknown is not None:
             raise unknown
 
-    def _check_kept(self, value: Any, back: Any, where: str) -> None:
+    def _kept(self, value: Any, raw: bytes, where: str) -> bytes:
+        """What is stored of a value written as `raw`; raises PayloadError if it would not come back."""
         traits = self._traits
+        back = self._read(raw, where)
         try:
-            # Equality is the fast road; types without an equality of all their fields take the walk.
-            if not traits.partly_equal and back == value:
-                return
+            # An int given for a float is written as the float it is, so that equal inputs are equal bytes.
+            kept = self._encode(back) if traits.several_forms else raw
+            alike = kept == raw or not traits.holds_decimals
+            # Equality is the fast road; it does not tell all of some types, nor a float from a Decimal.
+            if alike and not traits.partly_equal and back == value:
+                return kept
             lost = first_difference(value, back, where, exact=traits.holds_any, marks=traits.marks)
         except Exception as error:
             raise unreadable(where, error, traits.marks) from None
         if lost:
             raise PayloadError(lost)
+        return kept
 
 
 def nesting(raw: bytes) -> int:

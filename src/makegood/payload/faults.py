@@ -1,7 +1,8 @@
 """Why a value cannot be kept as JSON, and where in it: slow and careful, walked only after a failure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, time
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -9,7 +10,11 @@ import msgspec
 from makegood.errors import PayloadError
 from makegood.payload.foreign import fields_at_fault, is_model, written
 from makegood.payload.parts import at, field_names, parts
-from makegood.payload.secrets import NO_MARKS, Marks
+from makegood.payload.schemas import choices_at
+from makegood.payload.secrets import NO_MARKS, Marks, marks_of
+
+CHOICES_TOLD = 8
+"""How many of the values that an enum allows are told."""
 
 
 def unsupported(what: str) -> str:
@@ -54,28 +59,29 @@ def naive(where: str) -> PayloadError:
 def unencodable(value: Any, where: str, error: Exception, marks: Marks) -> PayloadError:
     """The error for a value that could not be written: names the innermost part that is at fault.
 
-    Nothing is said of what the values are where some are marked as secret.
+    Nothing is said of what the value is where it could tell what is marked as secret.
     """
     if isinstance(error, RecursionError):
         return PayloadError(f"{where} is nested too deeply, or holds itself; pass a flatter value")
     path = where
     while (part := _part_at_fault(value, path)) is not None:
         path, value, error = part
+    hidden = marks.hides(path.removeprefix(where))
     where = marks.shown(path, where)
-    why = "" if marks.any else f" ({_one_line(error)})"
+    why = "" if hidden else f" ({_one_line(error)})"
     if isinstance(error, UnicodeEncodeError):
-        half = "" if marks.any else f" ({value!r:.60})"
+        half = "" if hidden else f" ({value!r:.60})"
         return PayloadError(f"{where} holds half of a surrogate pair{half}, which is no text")
     if isinstance(value, dict):
         return PayloadError(f"{where}: {error}; the keys of a JSON object are strings")
-    if type(value) is int:
-        return PayloadError(f"{where} is an int of too many digits{why}; pass it as a string")
     if type(error).__module__.startswith("pydantic"):
         return PayloadError(f"{where}: its pydantic model cannot write it as JSON{why}")
+    if type(value) is int:
+        return PayloadError(f"{where} is an int of too many digits{why}; pass it as a string")
     return PayloadError(f"{where}: {unsupported(f'an object of type {type(value).__qualname__}')}")
 
 
-def unreadable(where: str, error: Exception, marks: Marks = NO_MARKS) -> PayloadError:
+def unreadable(where: str, error: Exception, marks: Marks = NO_MARKS, hint: Any = None) -> PayloadError:
     """The error for JSON that does not fit its hint, the path in it put first, under the name people know.
 
     The reason is left out where it could tell what is marked as secret.
@@ -94,12 +100,21 @@ def unreadable(where: str, error: Exception, marks: Marks = NO_MARKS) -> Payload
         path += tail.removesuffix("`").removeprefix("$")
     if marks.hides(path) and not text.startswith(_ABOUT_TYPES):
         text = "what it holds does not fit its type"
+    if text.startswith("Invalid enum value"):
+        text += _choices(hint, path, keys=text.endswith(" as a key"))
     return PayloadError(f"{marks.shown(where + path, where)}: {text}{_hint(text)}")
 
 
 def _hint(text: str) -> str:
     """What helps beside a message of msgspec's."""
     return next((hint for words, hint in _HINTS.items() if words in text), "")
+
+
+def _choices(hint: Any, path: str, *, keys: bool) -> str:
+    """What may stand at a path, or be a key there: of an enum or a Literal."""
+    told = [repr(value) for value in choices_at(hint, path, keys=keys)]
+    more = f", ... ({len(told)} in all)" if len(told) > CHOICES_TOLD else ""
+    return f"; it is one of {', '.join(told[:CHOICES_TOLD])}{more}" if told else ""
 
 
 _HINTS = {
@@ -124,15 +139,16 @@ def first_difference(given: Any, back: Any, where: str, *, exact: bool, marks: M
     no hint says what it is.
     """
     for path, one, two in _differences(given, back, where, exact):
-        return _lost(one, two, marks.shown(path, where), tactful=marks.any)
+        hidden = marks.hides(path.removeprefix(where)) or _holds_secret(one)
+        return _lost(one, two, marks.shown(path, where), tactful=hidden)
     return None
 
 
 def _differences(given: Any, back: Any, where: str, exact: bool) -> Iterator[tuple[str, Any, Any]]:
-    pairs = _pairs(given, back, exact)
+    pairs = _pairs(given, back, where, exact)
     if pairs is not None:
-        for key, one, two in pairs:
-            yield from _differences(one, two, at(where, (key,)), exact)
+        for path, one, two in pairs:
+            yield from _differences(one, two, path, exact)
     elif not _same_leaf(given, back):
         yield where, given, back
 
@@ -166,17 +182,29 @@ def _said(error: Exception) -> str:
         return type(error).__name__
 
 
-def _pairs(given: Any, back: Any, exact: bool) -> list[tuple[Any, Any, Any]] | None:
-    """The parts of two containers of one form side by side, with their keys; None if they are not that."""
+def _pairs(given: Any, back: Any, where: str, exact: bool) -> list[tuple[str, Any, Any]] | None:
+    """The parts of two containers of one form side by side, with their paths; None if they are not that."""
     names = field_names(given)
     if names and type(given) is type(back):
-        return [(name, getattr(given, name, None), getattr(back, name, None)) for name in names]
+        return [(at(where, (name,)), getattr(given, name, None), getattr(back, name, None)) for name in names]
     if isinstance(given, dict) and isinstance(back, dict) and given.keys() == back.keys():
-        return [(key, given[key], back[key]) for key in given]
-    both = isinstance(given, list | tuple) and isinstance(back, list | tuple)
-    if both and len(given) == len(back) and (isinstance(given, type(back)) or not exact):
-        return [(n, *pair) for n, pair in enumerate(zip(given, back, strict=True))]
-    return None
+        keys = [(f"{where} (a key)", key, twin) for key, twin in _twins(given, back)]
+        return keys + [(at(where, (key,)), given[key], back[key]) for key in given]
+    if isinstance(given, set | frozenset) and given == back:
+        twins = _twins(given, back)
+    elif isinstance(given, list | tuple) and isinstance(back, list | tuple) and len(given) == len(back):
+        if exact and not isinstance(given, type(back)):
+            return None
+        twins = zip(given, back, strict=True)
+    else:
+        return None
+    return [(at(where, (n,)), *pair) for n, pair in enumerate(twins)]
+
+
+def _twins(given: Iterable[Any], back: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Equal hashable values of two sets, which may still be of different types."""
+    known = {one: one for one in back}
+    return ((one, known[one]) for one in given)
 
 
 def _same_leaf(given: Any, back: Any) -> bool:
@@ -184,21 +212,36 @@ def _same_leaf(given: Any, back: Any) -> bool:
         # In the hour that a clock is set back, aware times of different zones never compare equal.
         same_clock = bool(given.replace(tzinfo=None) == back.replace(tzinfo=None))
         return same_clock and given.utcoffset() == back.utcoffset()
-    return bool(given == back)
+    return not _by_luck(given, back) and bool(given == back)
+
+
+def _by_luck(given: Any, back: Any) -> bool:
+    """Whether it is the value's luck if they are equal, as 1.5 is equal to a Decimal and 0.1 to none."""
+    one, other = (isinstance(value, Decimal) for value in (given, back))
+    return one != other and isinstance(back if one else given, float)
 
 
 def _lost(given: Any, back: Any, where: str, *, tactful: bool) -> str:
-    if tactful:
-        return f"{where} cannot be kept exactly: it would be read back as something else"
-    if repr(given) == repr(back):
-        return f"{where} cannot be kept exactly: {_named(given)} is never equal to itself"
-    return (
-        f"{where} cannot be kept exactly: {_named(given)} would be read back as {_named(back)}; "
-        "declare the type that it has, or give a value that JSON can hold"
-    )
+    said = f"{where} cannot be kept exactly:"
+    one, other = map(_type_of if tactful else _named, (given, back))
+    if one == other:
+        return f"{said} {one} " + ("would be read back as another" if tactful else "is never equal to itself")
+    way_out = "declare the type that it has, or give a value that JSON can hold"
+    if isinstance(given, float) and isinstance(back, Decimal):
+        way_out = 'a float has no exact digits, write Decimal("12.50")'
+    return f"{said} {one} would be read back as {other}; {way_out}"
+
+
+def _holds_secret(value: Any) -> bool:
+    """Whether a value that no type announced holds what its own type marks."""
+    return marks_of(type(value)).any or any(_holds_secret(part) for _, part in parts(value, ""))
+
+
+def _type_of(value: Any) -> str:
+    return type(value).__qualname__
 
 
 def _named(value: Any) -> str:
-    text, name = repr(value), type(value).__qualname__
+    text, name = repr(value), _type_of(value)
     short = text if len(text) <= 60 else f"{text[:57]}..."
     return short if value is None or text.startswith(name) else f"{name} {short}"

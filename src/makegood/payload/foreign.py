@@ -27,6 +27,11 @@ def is_validated_dataclass(cls: Any) -> bool:
     return isinstance(cls, type) and hasattr(cls, "__pydantic_validator__") and not is_model(cls)
 
 
+def keeps_undeclared(cls: Any) -> bool:
+    """Whether it is such a dataclass, and takes what it does not declare: none of that would be written."""
+    return is_validated_dataclass(cls) and getattr(cls, "__pydantic_config__", {}).get("extra") == "allow"
+
+
 def written(value: Any) -> Any:
     """A model as JSON values, equal models alike. Raises TypeError for anything else, and whatever a model
     raises that cannot be written."""

@@ -1,10 +1,17 @@
 """Values that nobody shall see: how a type marks them."""
 
 import re
-from collections.abc import Iterator
-from typing import Any, ClassVar, NewType, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
+
+from makegood.errors import PlanError
+from makegood.payload.fields import Part, fields_of, further_fields
+from makegood.payload.foreign import is_model
+from makegood.payload.hints import alternatives, field_hints
+
+Found = TypeVar("Found")
 
 FIELD = re.compile(r"\.([^.\[]+)")
 """A field in a path of JSON: `.legs[3].price` has two."""
@@ -21,14 +28,27 @@ class Secret:
         return type(self).__name__
 
 
-def is_mark(metadata: Any) -> bool:
-    """Whether this is what marks a secret in an Annotated."""
-    return metadata is Secret or isinstance(metadata, Secret)
+def is_marked(hint: Any) -> bool:
+    """Whether a hint marks all of a value as secret."""
+    return any(map(_is_mark, getattr(hint, "__metadata__", ())))
 
 
 def marks_any(hint: Any) -> bool:
     """Whether a hint marks a secret, the fields of its classes not looked into."""
-    return any(map(is_mark, _inside(hint)))
+    return any(map(is_marked, _inside(hint)))
+
+
+def mentions_mark(hint: Any) -> bool:
+    """Whether a mark stands anywhere in what a type is made of: a crude look, which asks for no meaning."""
+    seen, rest = [], [hint]
+    while rest:
+        one = rest.pop()
+        if is_marked(one):
+            return True
+        if one not in seen:
+            seen.append(one)
+            rest += _made_of(one)
+    return False
 
 
 class Marks(msgspec.Struct, frozen=True):
@@ -81,40 +101,66 @@ def names_in(*hints: Any) -> frozenset[str]:
     return frozenset(name for hint in hints for name, _ in _fields_in(hint))
 
 
+def _is_mark(metadata: Any) -> bool:
+    return metadata is Secret or isinstance(metadata, Secret)
+
+
 def _fields_in(hint: Any) -> Iterator[tuple[str, Any]]:
     """The fields of every class in a hint, by each of their names, with their own hints."""
-    seen, rest = set(), [hint]
+    seen, rest = [], [hint]
     while rest:
         for part in _inside(rest.pop()):
-            cls = get_origin(part) or part
-            if isinstance(cls, type) and cls not in seen:
-                seen.add(cls)
-                fields = _fields_of(cls)
-                rest += fields.values()
-                yield from ((known, inner) for name, inner in fields.items() for known in _names(cls, name))
+            if part in seen:
+                continue
+            seen.append(part)
+            fields = _told(fields_of, part) or {}
+            rest += (field.hint for field in fields.values())
+            yield from (
+                (known, field.hint) for name, field in fields.items() for known in _names(part, name, field)
+            )
 
 
-def _fields_of(cls: Any) -> dict[str, Any]:
+def _told(look: Callable[[Any], Found], hint: Any) -> Found | None:
     try:
-        hints = get_type_hints(cls, include_extras=True)
-    except Exception:  # a hint is an expression of the user's and may raise anything
-        return {}
-    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+        return look(hint)
+    except PlanError:  # who makes a plan of this type is told
+        return None
 
 
-def _names(cls: Any, name: str) -> Iterator[str]:
+def _names(hint: Any, name: str, field: Part) -> Iterator[str]:
     """The names that a field has in Python and in JSON."""
-    info = getattr(cls, "__pydantic_fields__", {}).get(name)
-    aliases = [getattr(info, "alias", None), getattr(info, "validation_alias", None)]
-    if issubclass(cls, msgspec.Struct):
-        aliases += [field.encode_name for field in msgspec.structs.fields(cls) if field.name == name]
-    yield from {name, *(alias for alias in aliases if isinstance(alias, str))}
+    info = getattr(hint, "__pydantic_fields__", {}).get(name)
+    names = [name, field.key, getattr(info, "alias", None), getattr(info, "validation_alias", None)]
+    yield from {one for one in names if isinstance(one, str)}
 
 
 def _inside(hint: Any) -> Iterator[Any]:
-    """All that a hint is written with."""
-    if isinstance(hint, NewType):
-        hint = hint.__supertype__
-    yield hint
-    for part in (*get_args(hint), *getattr(hint, "__metadata__", ())):
-        yield from _inside(part)
+    """All that a hint is written with, and itself."""
+    found, rest = [], [hint]
+    while rest:
+        one = rest.pop()
+        if one not in found:
+            found.append(one)
+            rest += alternatives(one) or (*get_args(one), _told(further_fields, one))
+    yield from found
+
+
+_MADE_OF = (
+    *("__args__", "__value__", "__supertype__", "__bound__", "__constraints__", "__default__"),
+    *("__orig_bases__", "__extra_items__"),
+)
+
+
+def _made_of(hint: Any) -> Iterator[Any]:
+    for name in _MADE_OF:
+        held = getattr(hint, name, ())
+        yield from held if isinstance(held, tuple) else (held,)
+    cls = get_origin(hint) or hint
+    if is_model(cls):
+        given = getattr(cls, "__pydantic_generic_metadata__", {}).get("args", ())  # BaseModel has none
+        yield from (_told(further_fields, cls), *given)
+        yield from (Annotated[info.annotation, None, *info.metadata] for info in cls.model_fields.values())
+    elif isinstance(cls, type):
+        yield from (_told(field_hints, hint) or {}).values()
+    else:
+        yield cls

@@ -48,7 +48,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     stuck_for: float | timedelta | None = None
 
     def __post_init__(self) -> None:
-        _check_forms(self.states, self.tags)
+        _check_forms(self.states, self.tags, self.paused)
         for name in ("older_than", "younger_than", "stuck_for"):
             length = getattr(self, name)
             if length is not None:
@@ -97,8 +97,11 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _check_forms(states: object, tags: object) -> None:
-    if isinstance(states, str) or not isinstance(tags, Mapping):
+def _check_forms(states: Iterable[object], tags: object, paused: object) -> None:
+    if paused not in (None, True, False):
+        raise MakegoodError(f"paused={paused!r}: give True, False, or None for both")
+    of_text = not isinstance(states, str) and all(isinstance(state, str) for state in states)
+    if not of_text or not isinstance(tags, Mapping):
         raise MakegoodError(
             f"states={states!r}, tags={tags!r}: give a tuple of states, and pairs of text, as in "
             "Where(states=('Failed',), tags={'customer': '17'})"

@@ -269,7 +269,8 @@ def _sentences(
         case "probe" if step.phase in CALLED:
             return _under_way(step, opened, f"asking the service with {call}", since, until)
         case "probe":
-            return f"the service could not tell{_because(opened.error)}; {call} asks again at {until}."
+            told_it = f"the service could not tell{_because(opened.error)}"
+            return f"{told_it}; {call} asks again at {until}{_unless_told(task_id, step)}."
         case "backoff":
             now = f"or now by `makegood retry {task_id} {step.plan.name}`"
             again = f"{call} is tried again at {until} ({_retry(head, step, opened)}), {now}"
@@ -297,6 +298,13 @@ def _under_way(step: StepPast, opened: Open, doing: str, since: str, until: str)
         "Meanwhile the agent renews a short lease: should it fall silent, "
         f"that ends at {moment(opened.due)}, and a supervisor takes over."
     )
+
+
+def _unless_told(task_id: str, step: StepPast) -> str:
+    if step.phase is not Phase.PROBE_PLANNED:
+        return ""
+    resolved = f"`makegood resolve {task_id} {step.plan.name} done|absent`"
+    return f", unless somebody who has looked there says before whether it happened: {resolved}"
 
 
 def _last_word(step: StepPast, opened: Open) -> str:

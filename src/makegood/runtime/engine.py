@@ -132,11 +132,15 @@ class Engine:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.desk.close()
-        if self._watchdog is not None:
-            self._watchdog.stop()
         await self._lifespans.leave()
         if self._runner is not None:
             await self._leave()
+        await self.let_go()
+
+    async def let_go(self) -> None:
+        """Of what does not end with the event loop: of the store, and of the watchdog's thread."""
+        if self._watchdog is not None:
+            self._watchdog.stop()
         await self.store.close()
 
     async def failed(self) -> None:

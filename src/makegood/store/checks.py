@@ -1,6 +1,7 @@
 """What every store checks before it looks at its data, so that all of them answer alike."""
 
 from collections.abc import Sequence
+from reprlib import repr as shown
 
 from makegood.errors import StoreError
 from makegood.store.protocol import Change
@@ -9,6 +10,9 @@ BYTES_MAX = 64 * 1024 * 1024
 """The largest head, and the largest append row, that a store takes."""
 
 INTEGER_MAX = 2**63 - 1
+
+DIGITS_MAX = 100
+"""Of a page's number; Python makes no int of thousands."""
 
 
 def refuse_doubles(changes: Sequence[Change]) -> None:
@@ -44,8 +48,8 @@ def place_in_search(after: object) -> int:
     """The number below which a search goes on; raises StoreError for what is no page's `next`."""
     if after is None:
         return INTEGER_MAX
-    if not isinstance(after, str) or not after.isdecimal():
-        raise StoreError(f"{after!r} is no page's `next`; leave it out to begin with the newest task")
+    if not isinstance(after, str) or not after.isdecimal() or len(after) > DIGITS_MAX:
+        raise StoreError(f"{shown(after)} is no page's `next`; leave it out to begin with the newest task")
     return min(int(after), INTEGER_MAX)
 
 

@@ -57,10 +57,10 @@ class Hold:
     def __init__(self, database: str, file: Identity) -> None:
         self._database = database
         self._file = file
-        self._log: Identity | None = None
+        self._log: dict[str, Identity] = {}
         self._lost = False
-        self._connections: list[apsw.Connection] = []
-        self._writing = threading.Lock()
+        self._writers: dict[apsw.Connection, int] = {}
+        self._spare: list[int] = []
         self._descriptors = [os.open(database, os.O_RDWR)]
 
     @property
@@ -69,55 +69,53 @@ class Hold:
         at, mark = WAL_MODE
         return os.pread(self._descriptors[0], len(mark), at) == mark
 
-    @property
-    def replaced(self) -> bool:
-        """Whether the file was deleted, or another one put in its place."""
-        return not _leads_to(self._database, self._file)
+    def replaced(self, path: Path) -> bool:
+        """Whether the file was deleted, or another one put in its place, or in that of a link to it."""
+        return not all(_leads_to(each, self._file) for each in {self._database, f"{path}"})
 
     @property
     def lost(self) -> bool:
-        """Whether the log was. Then, for good: what this process reads in it may be in nobody else's eyes."""
-        if self._log is not None and not self._lost:
-            self._lost = not _leads_to(f"{self._database}-wal", self._log)
+        """Whether the log was, or its index. Then, for good: what this process reads there may be in nobody
+        else's eyes."""
+        self._lost = self._lost or not all(_leads_to(path, file) for path, file in self._log.items())
         return self._lost
 
     def enter(self, connection: apsw.Connection) -> None:
         """One more connection, before it reads anything. Raises BusyError while somebody deletes the log."""
-        if not self._connections:
+        if not self._writers:
             _lock(self._descriptors[0], fcntl.F_RDLCK, READERS)
-        self._connections.append(connection)
+        self._writers[connection] = self._spare.pop() if self._spare else os.open(self._database, os.O_RDWR)
         _holds[self._file] = self
 
     def tighten(self) -> None:
         """Lock the index once it is in use, and remember which log it is of. Raises OSError."""
         with guard:
-            if self._log is None:
-                self._descriptors.append(os.open(f"{self._database}-shm", os.O_RDONLY))
+            if not self._log:
+                log, index = f"{self._database}-wal", f"{self._database}-shm"
+                self._descriptors.append(os.open(index, os.O_RDONLY))
                 _lock(self._descriptors[1], fcntl.F_RDLCK, INDEX_USERS)
-                self._log = _identity_of(f"{self._database}-wal") or (0, 0)
+                self._log = {path: _identity_of(path) or (0, 0) for path in (log, index)}
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self, connection: apsw.Connection) -> Iterator[None]:
         """Be the only one who writes, even if SQLite's lock ends under way. Raises BusyError.
 
-        It is taken before SQLite's transaction begins, which goes by the log as it was then.
+        It is taken before SQLite's transaction begins, which goes by the log as it was then. Each connection
+        locks by a description of its own, so that those of one process keep each other out as well; one that
+        a signal kept from unlocking does so after its next write.
         """
-        if not self._writing.acquire(timeout=sum(PAUSES)):
-            raise apsw.BusyError("another thread writes")
+        mine = self._writers[connection]
         try:
-            _lock(self._descriptors[0], fcntl.F_WRLCK, WRITER, PAUSES)
-            try:
-                yield
-            finally:
-                _unlock(self._descriptors[0], WRITER)
+            _lock(mine, fcntl.F_WRLCK, WRITER, PAUSES)
+            yield
         finally:
-            self._writing.release()
+            _unlock(mine, WRITER)
 
     def leave(self, connection: apsw.Connection) -> None:
         """Close a connection. The locks end before the last one, which then may delete the log."""
         with guard:
-            self._connections.remove(connection)
-            if self._connections:
+            self._spare.append(self._writers.pop(connection))
+            if self._writers:
                 return connection.close()
             del _holds[self._file]
             for descriptor, where in zip(self._descriptors, (READERS, INDEX_USERS), strict=False):
@@ -129,14 +127,18 @@ class Hold:
 
     def let_go(self) -> None:
         """Close what was locked, unless it is in use: SQLite's locks end with that."""
-        while self._descriptors and not self._connections:
-            os.close(self._descriptors.pop())
+        if not self._writers:
+            for descriptors in (self._spare, self._descriptors):
+                while descriptors:
+                    os.close(descriptors.pop())
 
     def abandon(self) -> None:
         """In a fork: leave the file alone; SQLite would delete the parent's log as it closes it."""
-        for connection in self._connections:
+        for connection in self._writers:
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        _inherited[self._file], self._connections = self._connections, []
+        _inherited[self._file] = list(self._writers)
+        self._spare += self._writers.values()
+        self._writers.clear()
         self.let_go()
 
 

@@ -16,6 +16,16 @@ SHOWN = 100
 """Characters that a message shows of a path that is too long."""
 
 
+def absolute(path: str | os.PathLike[str]) -> Path:
+    """A path from the root. Raises StoreUnavailable where there is no folder any more that it begins in."""
+    try:
+        return Path(path).absolute()
+    except FileNotFoundError:
+        raise StoreUnavailable(
+            f"{_named(str(path))}: the folder that this process works in was deleted; go to another one"
+        ) from None
+
+
 def refuse_path(path: Path) -> None:
     """Raise StoreUnavailable for a path that SQLite cannot open, naming the reason and the way out."""
     reason = _illegible(str(path)) or _in_the_way(path)

@@ -6,15 +6,14 @@ Everything runs in the caller's thread, the event loop's as a rule. A transactio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
-from makegood.errors import SchemaMismatch, StoreUnavailable, StoreUncertain
+from makegood.errors import SchemaMismatch, StoreGone, StoreUnavailable, StoreUncertain
 from makegood.store import holds
 from makegood.store.migrations import Applied, Migration, pending
-from makegood.store.paths import refuse_path
+from makegood.store.paths import absolute, refuse_path
 from makegood.store.queries import load_queries
 
 SQL = load_queries("sqlite.sql")
@@ -43,7 +42,7 @@ _WAYS_OUT: dict[type[apsw.Error], str] = {
     apsw.BusyError: "another process keeps it locked; find it and end it",
     apsw.FullError: "make room on the disk",
     apsw.ReadOnlyError: "let this user write the file and its folder",
-    apsw.CantOpenError: "let this user write the file and its folder",
+    apsw.CantOpenError: "let this user write the file and its folder, and open more files (ulimit -n)",
     apsw.CorruptError: "the file is damaged; restore a backup",
     apsw.NotADBError: "the file is damaged; restore a backup",
     apsw.SQLError: "its tables were replaced or damaged; end every process on it and restore a backup",
@@ -63,7 +62,7 @@ class SqliteFile:
         sleep: Callable[[float], Awaitable[None]],
         jitter: Callable[[], float],
     ) -> None:
-        self.path = Path(path).absolute()
+        self.path = absolute(path)
         self._migrations = migrations
         self._wall = wall
         self._sleep = sleep
@@ -197,10 +196,10 @@ class SqliteFile:
             )
         if self._process != os.getpid():
             raise StoreUnavailable(f"{self.path} was opened before a fork; open it only after the fork")
-        if self._hold.replaced:
-            raise StoreUnavailable(f"{self.path} was deleted or replaced while open; start the process again")
+        if self._hold.replaced(self.path):
+            raise StoreGone(f"{self.path} was deleted or replaced while open; start the process again")
         if self._hold.lost:
-            raise StoreUnavailable(holds.lost_log(self.path))
+            raise StoreGone(holds.lost_log(self.path))
         return self._connection
 
     def _in_turn(self, work: Work[T]) -> T:
@@ -209,7 +208,7 @@ class SqliteFile:
 
     def _transaction(self, db: apsw.Connection, work: Work[T]) -> T:
         assert self._hold is not None
-        with self._hold.writing():
+        with self._hold.writing(db):
             if self._was_full:
                 self._give_back_log(db)
             try:

@@ -1,6 +1,6 @@
 """What a rehearsed plan is given, and what its simulated services answer, where nobody said."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from types import NoneType
@@ -35,8 +35,8 @@ class MadeUp:
             return msgspec.Raw(msgspec.json.encode(with_paths(number, paths, f"made up {number}")))
         schema = self._schemas[step.agent, step.action]
         with suppress(PayloadError):
-            return msgspec.Raw(_fitting(action.result_codec, _candidates(schema, paths, number)))
-        made = next(_candidates(schema, paths, number))  # good enough for those who only refer to it
+            return msgspec.Raw(fitting(action.result_codec, schema, paths, number))
+        made = _made(schema, paths, number)  # good enough for those who only refer to it
         return msgspec.Raw(msgspec.json.encode(made))
 
     def input(self, given: Any = None, json: bytes | None = None) -> bytes:
@@ -54,7 +54,7 @@ class MadeUp:
         if plan.input_type is NoneType:
             return b"null"
         try:
-            return _fitting(codec, _candidates(plan.document.input, self._paths.get("input", ()), 1))
+            return fitting(codec, plan.document.input, self._paths.get("input", ()), 1)
         except PayloadError as error:
             raise PayloadError(
                 f"plan {plan.name}: no input could be made up from its type ({error}); give one: --input, or "
@@ -71,18 +71,21 @@ class MadeUp:
         return {(action.node.agent, action.name): action for action in self._plan.actions}
 
 
-def _candidates(schema: Schema, paths: Iterable[Path], number: int) -> Iterator[Any]:
-    for plain in PLAIN:
-        for leaf in (f"made up {number}", number):
-            yield with_paths(sample(schema, number, plain=plain), paths, leaf)
+def _made(schema: Schema, paths: Sequence[Path], number: int, plain: Mapping[str, int] | None = None) -> Any:
+    return with_paths(sample(schema, number, paths=paths, plain=plain), paths, f"made up {number}")
 
 
-def _fitting(codec: Codec, candidates: Iterable[Any]) -> bytes:
-    """JSON of the first that can be read as its type. Raises PayloadError where none can."""
-    problems = []
-    for made in candidates:
+def fitting(codec: Codec, schema: Schema, paths: Sequence[Path], number: int) -> bytes:
+    """JSON made up that can be read as its type, by other texts where the first cannot be.
+
+    Raises PayloadError for the part for which there is none.
+    """
+    plain: dict[str, int] = {}
+    while True:
         try:
-            return codec.encode(codec.convert(made), "it")
+            return codec.encode(codec.convert(_made(schema, paths, number, plain)))
         except PayloadError as error:
-            problems.append(error)
-    raise problems[0]
+            where, _, _ = str(error).partition(": ")
+            plain[where] = plain.get(where, 0) + 1
+            if plain[where] == len(PLAIN):
+                raise

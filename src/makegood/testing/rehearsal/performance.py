@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Coroutine, Iterable
 from datetime import timedelta
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, Self, TypeVar
 
 from makegood.authoring.agent import Agent
@@ -16,7 +16,7 @@ from makegood.testing.rehearsal import outside
 from makegood.testing.rehearsal.cases import Case, Strike, check
 from makegood.testing.rehearsal.judging import broken
 from makegood.testing.rehearsal.made_up import MadeUp
-from makegood.testing.rehearsal.stage import Rehearsal
+from makegood.testing.rehearsal.stage import Rehearsal, staged
 from makegood.testing.rehearsal.telling import story
 from makegood.testing.rehearsal.trial import Trial
 from makegood.testing.virtual import VirtualLoop
@@ -64,8 +64,8 @@ class Performance:
     """A task of a plan, under way in a world of its own; every fault strikes as it is told to.
 
     `input` is what the plan is given (if not said: made up); `agents` those whose own functions are run;
-    `stage` says more; `cancel_at` is the step during whose call somebody cancels. Raises PlanError for a
-    strike or a cancel that can come in no run of the plan.
+    `stage` (a Rehearsal, or the module that has it) says more; `cancel_at` is the step during whose call
+    somebody cancels. Raises PlanError for a strike or a cancel that can come in no run of the plan.
     """
 
     def __init__(
@@ -75,16 +75,16 @@ class Performance:
         *strikes: Strike,
         input: Any = None,
         agents: Iterable[Agent] = (),
-        stage: Rehearsal | None = None,
+        stage: Rehearsal | ModuleType | None = None,
         cancel_at: str = "",
     ) -> None:
         case = Case(strikes, cancel_at)
         check(case, plan.plan)
-        stage = (stage or Rehearsal()).running(agents)
-        made_up = MadeUp(plan, stage)
+        said = staged(stage, agents)
+        made_up = MadeUp(plan, said)
         raw = made_up.input(input)
         self._clock = clock
-        self._trial = Trial(plan, case, stage, made_up, raw)
+        self._trial = Trial(plan, case, said, made_up, raw)
         self._playing = clock.run(self._begin())
 
     async def _begin(self) -> "asyncio.Task[None]":

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Any
 
 from makegood.authoring.agent import Agent
@@ -12,7 +13,7 @@ from makegood.testing.rehearsal.cases import Case, cases, undisturbed
 from makegood.testing.rehearsal.made_up import MadeUp
 from makegood.testing.rehearsal.outside import check, closed
 from makegood.testing.rehearsal.report import Findings, Report
-from makegood.testing.rehearsal.stage import Rehearsal
+from makegood.testing.rehearsal.stage import Rehearsal, staged
 from makegood.testing.rehearsal.trial import Trial
 
 
@@ -21,7 +22,7 @@ def rehearse(
     plan: PlanDefinition[Any, Any],
     *,
     agents: Iterable[Agent] = (),
-    stage: Rehearsal | None = None,
+    stage: Rehearsal | ModuleType | None = None,
     input: Any = None,
     input_json: bytes | None = None,
     pairs: bool = False,
@@ -29,16 +30,17 @@ def rehearse(
     """Play a plan with no fault, with every single one and, if asked, with every two.
 
     `agents` are those whose own functions are run, against fake services; the others are simulated as they
-    are declared. `stage` says more. `input` is what the plan is given, `input_json` the same as JSON; without
-    either it is made up. `pairs`: also every two faults. Raises PlanError where an own function reaches for
-    anything but a fake service, or for none; PlanError, PayloadError for what the plan cannot be given.
+    are declared. `stage` (a Rehearsal, or the module that has it) says more. `input` is what the plan is
+    given, `input_json` the same as JSON; without either it is made up. `pairs`: also every two faults. Raises
+    PlanError where an own function reaches for anything but a fake service, or for none; PlanError,
+    PayloadError for what the plan cannot be given.
     """
-    stage = (stage or Rehearsal()).running(agents)
-    made_up, findings = MadeUp(plan, stage), Findings()
+    said = staged(stage, agents)
+    made_up, findings = MadeUp(plan, said), Findings()
     given = made_up.input(input, input_json)
 
     def play(case: Case) -> Trial:
-        trial = Trial(plan, case, stage, made_up, given).play()
+        trial = Trial(plan, case, said, made_up, given).play()
         check(trial)
         if not trial.missed:
             findings.add(trial)

@@ -1,9 +1,10 @@
 """Values made up for a rehearsal: of a JSON Schema, or just enough that references to them resolve."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from makegood.core.document import Document, references, step_nodes
+from makegood.payload import at
 
 Path = tuple[str | int, ...]
 Schema = Mapping[str, Any]
@@ -21,49 +22,99 @@ TEXTS = {
 """Texts by the format that a schema asks for."""
 FORMATS_OF_FEW = {"date-time": 60, "date": 28, "time": 60}
 """How many different texts of a format are made before they repeat."""
-NAMED = "{}-{}"
-PLAIN = (NAMED, "2030-01-01T12:00:{1:02}Z", "12:00:{1:02}")
+PLAIN = ("{}-{}", "2030-01-01T12:00:{1:02}Z", "12:00:{1:02}")
 """Texts, made of a field's name and a number, where a schema asks for no format: it may mean a time."""
+FRUGAL = 6
+"""How deep the parts of a value are that are left out where they may be."""
 DEPTH_MAX = 12
 
 
-def sample(schema: Schema, number: int = 1, *, plain: str = NAMED) -> Any:
-    """A value of a schema, as decoded JSON; those of different numbers differ where the schema lets them."""
-    return _Sampler(schema, number, plain).make(schema, "", 0)
+def sample(
+    schema: Schema, number: int = 1, *, paths: Iterable[Path] = (), plain: Mapping[str, int] | None = None
+) -> Any:
+    """A value of a schema, as decoded JSON, in which every path leads to something, where the schema lets it.
+
+    Values of different numbers differ where the schema lets them. `plain` says by its path (`value.at`) of a
+    text without a format which of PLAIN it is, if not the first; `value.x[...]` are all that is in `value.x`.
+    """
+    return _Sampler(schema, number, plain or {}).make(schema, _Spot(paths=tuple(paths)))
+
+
+class _Spot(NamedTuple):
+    """A part of a value: its path in words, its field's name, how deep it is, and the paths that go on."""
+
+    where: str = "value"
+    name: str = ""
+    depth: int = 0
+    paths: tuple[Path, ...] = ()
+
+    def field(self, name: str) -> "_Spot":
+        return self._replace(
+            where=at(self.where, (name,)), name=name, depth=self.depth + 1, paths=self._on(name)
+        )
+
+    def key(self, key: str) -> "_Spot":
+        """The part of a dict, whose keys are not told."""
+        return self._replace(where=f"{self.where}[...]", depth=self.depth + 1, paths=self._on(key))
+
+    def item(self, n: int, length: int) -> "_Spot":
+        return self._replace(
+            where=at(self.where, (n,)), depth=self.depth + 1, paths=self._on(n) + self._on(n - length)
+        )
+
+    def option(self) -> "_Spot":
+        return self._replace(depth=self.depth + 1)
+
+    @property
+    def heads(self) -> list[str | int]:
+        """The parts that the paths lead into."""
+        return [path[0] for path in self.paths if path]
+
+    def reached(self, value: Any) -> bool:
+        """Whether every path leads to something in this value."""
+        return all(_leads(value, path) for path in self.paths)
+
+    def _on(self, head: str | int) -> tuple[Path, ...]:
+        return tuple(path[1:] for path in self.paths if path and path[0] == head)
 
 
 class _Sampler:
-    def __init__(self, schema: Schema, number: int, plain: str) -> None:
+    def __init__(self, schema: Schema, number: int, plain: Mapping[str, int]) -> None:
         self._plain = plain
         self._defs: Mapping[str, Any] = schema.get("$defs", {})
         self._number = number
 
-    def make(self, schema: Schema, name: str, depth: int) -> Any:
+    def make(self, schema: Schema, spot: _Spot) -> Any:
         if "$ref" in schema:
             schema = self._defs.get(str(schema["$ref"]).rpartition("/")[2], {})
-        if depth > DEPTH_MAX:
+        if spot.depth > DEPTH_MAX:
             return None
-        for fixed in ("const", "default"):
-            if fixed in schema:
-                return schema[fixed]
+        if "const" in schema:
+            return schema["const"]
+        if "default" in schema and spot.reached(schema["default"]):
+            return schema["default"]
         if schema.get("enum"):
             return schema["enum"][0]
         if options := schema.get("anyOf") or schema.get("oneOf"):
-            return self.make(self._telling(options), name, depth + 1)
-        return self._of_type(schema, name, depth)
+            return self._one_of(options, spot)
+        return self._of_type(schema, spot)
 
-    def _telling(self, options: list[Schema]) -> Schema:
-        return next((option for option in options if option.get("type") != "null"), options[0])
+    def _one_of(self, options: Sequence[Schema], spot: _Spot) -> Any:
+        """The first that has all the paths; null is the last, if there is room for more."""
+        frugal = spot.depth >= FRUGAL and not spot.paths
+        ordered = sorted(options, key=lambda option: (option.get("type") == "null") is not frugal)
+        made = (self.make(option, spot.option()) for option in ordered)
+        first = next(made)
+        return first if spot.reached(first) else next(filter(spot.reached, made), first)
 
-    def _of_type(self, schema: Schema, name: str, depth: int) -> Any:
+    def _of_type(self, schema: Schema, spot: _Spot) -> Any:
         match schema.get("type"):
             case "object":
-                fields = schema.get("properties", {})
-                return {field: self.make(part, field, depth + 1) for field, part in fields.items()}
+                return self._object(schema, spot)
             case "array":
-                return self._array(schema, name, depth)
+                return self._array(schema, spot)
             case "string":
-                return self._text(schema, name)
+                return self._text(schema, spot)
             case "integer" | "number":
                 return self._bounded(schema)
             case "boolean":
@@ -71,22 +122,41 @@ class _Sampler:
             case _:
                 return None
 
-    def _array(self, schema: Schema, name: str, depth: int) -> list[Any]:
+    def _object(self, schema: Schema, spot: _Spot) -> dict[str, Any]:
+        fields = schema.get("properties", {})
+        made = {name: self.make(part, spot.field(name)) for name, part in fields.items()}
+        every = schema.get("additionalProperties")
+        if isinstance(every, dict):
+            keys = (key for key in spot.heads if isinstance(key, str) and key not in made)
+            made |= {key: self.make(every, spot.key(key)) for key in keys}
+        return made
+
+    def _array(self, schema: Schema, spot: _Spot) -> list[Any]:
         parts: list[Schema] = list(schema.get("prefixItems", ()))
         items = schema.get("items")
-        while isinstance(items, dict) and len(parts) < max(1, schema.get("minItems", 1)):
-            parts.append(items)
-        return [self.make(part, name, depth + 1) for part in parts]
+        reach = (head + 1 if head >= 0 else -head for head in spot.heads if isinstance(head, int))
+        length = max(schema.get("minItems", 0), int(spot.depth < FRUGAL), *reach)
+        if isinstance(items, dict):
+            parts += [items] * (length - len(parts))
+        return [self.make(part, spot.item(n, len(parts))) for n, part in enumerate(parts)]
 
-    def _text(self, schema: Schema, name: str) -> str:
+    def _text(self, schema: Schema, spot: _Spot) -> str:
         if "contentEncoding" in schema:
             return "AAAA"
         form = schema.get("format", "")
         if form in TEXTS:
             number = 1 + self._number % (FORMATS_OF_FEW.get(form, 1_000_000) - 1)
             return TEXTS[form].format(number)
-        text = self._plain.format(name or "text", self._number).ljust(schema.get("minLength", 0), "x")
+        plain = PLAIN[self._plain_at(spot.where)].format(spot.name or "text", self._number)
+        text = plain.ljust(schema.get("minLength", 0), "x")
         return text[: schema.get("maxLength", len(text))]
+
+    def _plain_at(self, where: str) -> int:
+        """Which of PLAIN it is here: as this very path says, or one that stands for all in it."""
+        around = (
+            n for path, n in self._plain.items() if path.endswith("[...]") and where.startswith(path[:-5])
+        )
+        return self._plain.get(where, next(around, 0))
 
     def _bounded(self, schema: Schema) -> Any:
         number: Any = self._number
@@ -127,3 +197,12 @@ def _with_path(value: Any, path: Path, leaf: Any) -> Any:
         return made
     fields = value if isinstance(value, dict) else {}
     return {**fields, head: _with_path(fields.get(head), rest, leaf)}
+
+
+def _leads(value: Any, path: Path) -> bool:
+    for part in path:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return value is not None

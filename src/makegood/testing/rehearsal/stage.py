@@ -155,6 +155,17 @@ class Rehearsal:
         return self._truths.get(_full_name(step), Truth())
 
 
+def staged(stage: Rehearsal | ModuleType | None, agents: Iterable[Agent]) -> Rehearsal:
+    """The rehearsal that is given, or that a module says, with these agents' own functions run as well.
+
+    Raises PlanError for what is neither.
+    """
+    said = stage_of(stage) if isinstance(stage, ModuleType) else stage
+    if said is not None and not isinstance(said, Rehearsal):
+        raise PlanError(f"stage={said!r} is no Rehearsal; give one, or the module that has one")
+    return (said or Rehearsal()).running(agents)
+
+
 def stage_of(module: ModuleType) -> Rehearsal | None:
     """The rehearsal that a module says at its top level. Raises PlanError where it says more than one."""
     found = {id(thing): thing for thing in vars(module).values() if isinstance(thing, Rehearsal)}

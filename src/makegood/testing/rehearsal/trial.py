@@ -167,5 +167,5 @@ def _scenario(plan: PlanDefinition[Any, Any], case: Case, stage: Rehearsal, inpu
         cancel_at=case.cancel_at,
         slow=slow,
         input=input,
-        more={"input": document["input"], "output": document["output"]},
+        more={name: document[name] for name in ("input", "output", "secrets") if name in document},
     )
