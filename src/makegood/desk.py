@@ -15,7 +15,7 @@ from makegood.core.events import Event, TaskSubmitted
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import AT_REST, TaskState
 from makegood.decision import Decision, of_known, of_new
-from makegood.errors import MakegoodError, StoreUnavailable, StoreUncertain
+from makegood.errors import MakegoodError, StoreError, StoreUncertain
 from makegood.rooms import Rooms
 from makegood.shelf import Shelf
 from makegood.store.protocol import Answer, Committed, Rejected, Stale, Store, Stored
@@ -134,7 +134,7 @@ class Desk:
             try:
                 await self.flush()
                 pause = RETRY_FIRST
-            except StoreUnavailable as error:
+            except StoreError as error:
                 log.warning("the store cannot be reached, trying again in %.2f s: %s", pause, error)
                 await asyncio.sleep(pause)
                 pause = min(RETRY_CAP, pause * 2)
@@ -146,7 +146,7 @@ class Desk:
     async def flush(self) -> None:
         """Decide and commit what is on the desk now, at most TASKS_A_FLUSH tasks.
 
-        Raises StoreUnavailable with the rooms' facts back on the desk; who waits for an answer is told.
+        Raises StoreError with the rooms' facts back on the desk; who waits for an answer is told.
         """
         batch, decisions = self._tray.take(TASKS_A_FLUSH), list[Decision]()
         self._flushing = True

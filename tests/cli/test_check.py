@@ -66,7 +66,7 @@ def test_a_call_in_the_place_of_a_function_is_refused_in_one_voice(shell: Shell)
     )
     said = shell.run("check", "called.py")
     assert said.code == 2
-    assert "pass the function itself, not a call of it" in said.err
+    assert "plan book_trip calls reserve_car(...), which would run it here and now" in said.err
     assert "never awaited" not in said.err
 
 

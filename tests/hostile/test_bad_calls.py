@@ -111,7 +111,7 @@ DECLARED: dict[str, Wrong] = {
         lambda: PlanDefinition.from_document("5"), PlanError, "expected an object"
     ),
     "no agents": wrong(
-        lambda: Makegood("memory:", agents=5), PlanError, "5 is no agent", "give a list of them"
+        lambda: Makegood("memory:", agents=5), PlanError, "5 is no list of agents", "give one: agents="
     ),
     "a plan as an agent": wrong(lambda: Makegood("memory:", agents=[book_trip]), PlanError, "is no agent"),
     "two agents of a name": wrong(
@@ -201,7 +201,7 @@ GIVEN: dict[str, Wrong] = {
     "no result": act("skip", ActRefused, "give it (CLI", given=("reserve_flight",)),
     "an unknown task to audit": wrong(lambda mg: mg.audit("nope"), UnknownTask, "no task 'nope'"),
     "a number to audit": wrong(lambda mg: mg.audit(5), UnknownTask, "no task '5'"),
-    "audit without agents": wrong(lambda mg: mg.audit(agents=5), PlanError, "5 is no agent", "give a list"),
+    "audit without agents": wrong(lambda mg: mg.audit(agents=5), PlanError, "5 is no list", "give one"),
     "a seal in no folder": wrong(
         lambda mg: mg.audit(seal=Path("none/seal")),
         MakegoodError,

@@ -64,8 +64,8 @@ OF_THE_SHELL = (
     Mutant(
         "a stale change's orders go out",
         "desk.py",
-        "            match answer:\n                case Committed():",
-        "            match answer:\n                case Committed() | Stale():",
+        "        match answer:\n            case Committed():",
+        "        match answer:\n            case Committed() | Stale():",
     ),
     Mutant(
         "the version is not in the fence",

@@ -18,7 +18,7 @@ class Rounds:
 
     def __init__(self, audit: Audit, seconds: float) -> None:
         if not seconds > 0:
-            raise MakegoodError(f"an audit every {seconds!r} s cannot be; give a length of time above 0")
+            raise MakegoodError(f"an audit every {seconds:g} s cannot be; give a length of time above 0")
         self._audit = audit
         self._seconds = seconds
         self._known: set[Finding] = set()

@@ -138,10 +138,10 @@ def is_there(url: str) -> bool:
     """Whether anything stands where a URL leads; so it may where nobody lets us look."""
     try:
         os.stat(path_of(url))
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last where no file can have such a name
-        return False
-    except OSError:
+    except PermissionError:
         return True
+    except (OSError, ValueError):  # also where no file can have such a name
+        return False
     return True
 
 

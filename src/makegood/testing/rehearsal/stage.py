@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from inspect import unwrap
 from types import ModuleType
 from typing import Any
 
@@ -72,7 +73,7 @@ class Rehearsal:
     def calls_nobody(self, *functions: Callable[..., Any]) -> None:
         """These own functions, actions or undos, call no service by design, as a pure computation does. Of an
         action it is said for its undo as well."""
-        self._alone.update(functions)
+        self._alone.update(map(unwrap, functions))
 
     def service(
         self,
@@ -120,9 +121,9 @@ class Rehearsal:
     def must_call(self, step: StepPlan, kind: Kind) -> bool:
         """Whether the step's do or undo is run, and is to reach a fake service."""
         action = self._own.get((step.agent, step.action))
-        if action is None or action.do.fn in self._alone:
+        if action is None or unwrap(action.do.fn) in self._alone:
             return False
-        return kind is Kind.DO or (action.undo is not None and action.undo.fn not in self._alone)
+        return kind is Kind.DO or (action.undo is not None and unwrap(action.undo.fn) not in self._alone)
 
     def step(self, declared: StepPlan) -> StepPlan:
         """A step, with its service as it really is."""
