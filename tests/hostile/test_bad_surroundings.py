@@ -1,7 +1,6 @@
 """What a command may find around it: closed streams, odd terminals, Ctrl-C, stores that cannot be written."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
