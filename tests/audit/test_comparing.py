@@ -94,7 +94,7 @@ def test_the_command_compares_with_an_app(place: Place) -> None:
     said = place.run("--with", "shop.py")
     assert said.code == 1
     assert "the record says it is undone, but list_stock of stock holds refused-reserve (pen)" in said.out
-    assert "compared with services: 14 effects, done or not; 10 are held there\n" in said.out
+    assert "compared with services: 14 effects, done or not; 10 of them held there\n" in said.out
     assert "not compared, as nothing lists them: post/send_letter\n" in said.out
     assert "not compared, being under way: new\n" in said.out
     assert "doubt charge is in doubt; list_bank of bank holds doubt (doubt_3)" in said.out

@@ -128,7 +128,7 @@ def _show_comparison(report: Report) -> None:
     if compared is None:
         return
     effects = f"{counted(compared.compared, 'effect')}, done or not"
-    output.data(f"compared with services: {effects}; {compared.held} are held there")
+    output.data(f"compared with services: {effects}; {compared.held} of them held there")
     if compared.unlisted:
         output.data(f"not compared, as nothing lists them: {', '.join(compared.unlisted)}")
     if compared.under_way:
