@@ -59,12 +59,15 @@ def name_of(hook: Hook) -> str:
     return str(getattr(hook, "name", "")) or getattr(hook, "__name__", type(hook).__name__)
 
 
+SHELL_WORDS = frozenset({"|", "||", "&", "&&", ";", "<", ">", ">>", "2>&1"})
+
+
 class Command:
     """Runs a command: the document is JSON on its standard input, MAKEGOOD_TASK_ID in its environment.
 
-    It is over once that has exited; what it left in the background goes on. Cancelled, it is killed with all
-    that it started. Raises MakegoodError when it exits with another code than 0, and, when it is made, for a
-    command line that is none, or a program that is not there.
+    No shell reads it. It is over once that has exited; what it left in the background goes on. Cancelled, it
+    is killed with all that it started. Raises MakegoodError when it exits with another code than 0, and, when
+    it is made, for a command line that is none, or a program that is not there.
     """
 
     def __init__(self, command: str) -> None:
@@ -77,6 +80,11 @@ class Command:
             raise MakegoodError(f"alert command {command!r}: {error}") from None
         if not self._words:
             raise MakegoodError("the alert command is empty; name a program")
+        if for_a_shell := SHELL_WORDS.intersection(self._words):
+            raise MakegoodError(
+                f"alert command {command!r}: no shell reads it, so {min(for_a_shell)!r} means nothing; write "
+                "sh -c '...'"
+            )
         if shutil.which(self._words[0]) is None:
             raise MakegoodError(
                 f"alert command {command!r}: there is no program {self._words[0]!r} that can be run; name it "

@@ -16,7 +16,7 @@ from makegood.core.plan import Millis, Plan
 from makegood.core.record import AT_REST, TaskState
 from makegood.decision import Decision, of_known, of_new
 from makegood.errors import MakegoodError, StoreError, StoreUncertain
-from makegood.rooms import Rooms
+from makegood.rooms import Entry, Rooms
 from makegood.shelf import Shelf
 from makegood.store.protocol import Answer, Committed, Rejected, Stale, Store, Stored
 from makegood.tray import Posted, Tray
@@ -274,8 +274,10 @@ class Desk:
         for decision, answer in zip(decisions, answers, strict=True):
             try:
                 self._answered(decision, answer, since)
-            except Exception:  # a fault of ours, or of who waits: the rest of what was written is still due
-                log.exception("task %s: what became of a commit was not told", decision.entry.task_id)
+            except Exception as error:  # a fault of ours: the rest of what was written is still due
+                log.exception("task %s: what became of a commit was not heeded", decision.entry.task_id)
+                for post in decision.posts:
+                    post.fail(error)
 
     def _answered(self, decision: Decision, answer: Answer | None, since: float) -> None:
         match answer:
@@ -289,9 +291,20 @@ class Desk:
                 self._not_written(decision, decision.posts)
 
     def _committed(self, decision: Decision, since: float) -> None:
-        """Carry out what was ordered, then tell who waits."""
-        saved, task_id = decision.saved(), decision.entry.task_id
-        self._new.pop(task_id, None)
+        """Carry out what was ordered; whatever comes of that, who waits is told."""
+        saved = decision.saved()
+        self._new.pop(saved.task_id, None)
+        try:
+            self._pass_on(decision, saved, since)
+        finally:
+            decision.tell()
+            if saved.head.state in AT_REST:
+                for waiter in self._waiters.pop(saved.task_id, []):
+                    if not waiter.done():
+                        waiter.set_result(saved.head.state)
+
+    def _pass_on(self, decision: Decision, saved: Entry, since: float) -> None:
+        task_id = saved.task_id
         if saved.head.state in AT_REST:
             self.shelf.forget(task_id)
         else:
@@ -306,11 +319,6 @@ class Desk:
                 task_id,
                 extra={"task_id": task_id},
             )
-        decision.tell()
-        if saved.head.state in AT_REST:
-            for waiter in self._waiters.pop(task_id, []):
-                if not waiter.done():
-                    waiter.set_result(saved.head.state)
 
     def _stale(self, decision: Decision) -> None:
         """Somebody was faster. A submission's id is taken; every other fact is decided again."""

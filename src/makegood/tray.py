@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import islice
 
 from makegood.core.events import Event
@@ -37,11 +38,13 @@ class Posted:
 
     def tell(self, news: bool) -> None:
         if self.answer is not None and not self.answer.done():
-            self.answer.set_result(news)
+            with suppress(RuntimeError):  # his event loop is closed
+                self.answer.set_result(news)
 
     def fail(self, error: Exception) -> None:
         if self.answer is not None and not self.answer.done():
-            self.answer.set_exception(error)
+            with suppress(RuntimeError):
+                self.answer.set_exception(error)
 
 
 class Tray:

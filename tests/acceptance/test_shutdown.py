@@ -4,6 +4,7 @@ import signal
 import sqlite3
 import threading
 from contextlib import closing
+from pathlib import Path
 from time import monotonic, sleep
 
 from makegood import Makegood, PlanDefinition
@@ -91,6 +92,13 @@ def test_a_locked_store_does_not_hold_up_the_end(yard: Yard) -> None:
     states = yard.all_at_rest(1)
     assert states == {"task": "Completed"}
     assert yard.ledger.wrong(states, steps=1) == []
+
+
+def test_an_engine_whose_store_is_gone_ends_itself(yard: Yard) -> None:
+    engine = yard.engine("tests.acceptance.slow")
+    Path(f"{yard.store_url.removeprefix('sqlite:///')}-shm").unlink()
+    assert engine.ended() == 1
+    assert "was deleted or replaced while open" in engine.talk
 
 
 def test_an_engine_that_waits_for_a_locked_store_can_be_ended(yard: Yard) -> None:

@@ -26,7 +26,7 @@ def test_an_engine_audits_as_often_as_it_is_told(place: Place) -> None:
         engine.wait_for_talk(LOSS)
         (shop.shelf("stock") / "completed-reserve").write_text("pen")
         goods.unlink()
-        engine.wait_for_talk("INFO audit: clean, 8 tasks, 3 wait for a person")
+        engine.wait_for_talk("INFO audit: clean, 8 tasks, 3 for a person")
         talk = engine.talk.read_text()
     assert (talk.count(ORPHAN), talk.count(LOSS)) == (1, 1)
 

@@ -32,7 +32,7 @@ def tasks(shell: Shell) -> dict[str, dict[str, Any]]:
 
 
 def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None:
-    later = trip("bob", id="b", start_at="2h", tags={"day": "tuesday"})
+    later = trip("bob", id="b", start_at="2h", deadline="1h", tags={"day": "tuesday"})
     given = lines(trip("ann", id="a"), later, trip("ann", id="a")) + "\n" + lines(trip("cleo", id="c"))
     (shell.folder / "trips.jsonl").write_text(given)
     said = shell.run(*SUBMIT, "trips.jsonl", "--tag", "day=monday", "--tag", "by=ann")
@@ -77,6 +77,7 @@ BAD = [
     ({"imput": {"who": "x"}}, 'unknown field `imput`; a line is {"input": ..., "id": "...", '),
     ({"id": "b"}, "plan book_trip takes an input: `input` is missing; a line is {"),
     (trip("x", start_at="noon"), "start_at: 'noon' is no moment; write 2027-01-31T08:00:00Z"),
+    (trip("x", deadline="noon"), "deadline: 'noon' is no length of time; write 90s"),
     (trip("x", deadline=-1), "a deadline is a length of time in seconds, above 0"),
     (trip("x", tags={"a": 1}), "Expected `str`, got `int` - at `$.tags[...]`; a line is {"),
     ([], "Expected `object`, got `array`; a line is {"),
@@ -91,8 +92,8 @@ def test_every_bad_line_is_named_before_anything_is_submitted(shell: Shell) -> N
     for number, (_, words) in enumerate(BAD, 2):
         assert told[number - 2].startswith(f"stdin, line {number}: ")
         assert words in told[number - 2]
-    assert "line 12: the line: JSON is malformed: it ends in the middle" in told[-2]
-    assert told[-1] == "11 lines are wrong; nothing was submitted"
+    assert "line 13: the line: JSON is malformed: it ends in the middle" in told[-2]
+    assert told[-1] == "12 lines are wrong; nothing was submitted"
     assert not (shell.folder / "makegood.db").exists()
     many = shell.run(*SUBMIT, "-", stdin=lines(*[{}] * 25)).err.splitlines()
     assert (len(many), many[-1]) == (21, "25 lines are wrong (5 more are not shown); nothing was submitted")

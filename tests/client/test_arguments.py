@@ -26,6 +26,7 @@ def made(**given: Any) -> Callable[[Makegood], Any]:
 REFUSED: list[tuple[Callable[[Makegood], Any], str]] = [
     (made(alerts=[deaf]), "alerts: deaf is not async; a hook is an async function of an Alert"),
     (made(alerts=["tee"]), "alerts: 'tee' is no function; .*or a Command or WebHook of makegood.alerts"),
+    (lambda _: Command("cat > told.json"), "no shell reads it, so '>' means nothing; write sh -c"),
     (made(alerts="tee"), r"alerts='tee' is no list of hooks; give one: alerts=\[page\]"),
     (made(alerts=Command("true")), "alerts=<makegood.* is no list of hooks"),
     (made(agents=lamps), r"<agent lamps.* is no list of agents; give one: agents=\[flights, hotels\]"),

@@ -47,6 +47,15 @@ def test_a_key_fits_its_service_and_is_the_same_every_time(
     assert form.uuid or key.startswith(form.prefix)
 
 
+def test_a_prefix_that_leaves_no_room_makes_no_two_keys_one() -> None:
+    """As a plan may have that was declared before that was refused."""
+    forms = [KeyForm(prefix="a-shop-with-a-long-name-", max_length=length) for length in (16, 25, 30)]
+    for form in forms:
+        keys = {derive_key(f"t{n}", "a", Kind.DO, 1, form) for n in range(1_000)}
+        assert len(keys) == 1_000
+        assert max(map(len, keys)) <= form.max_length
+
+
 def test_names_that_look_alike_stay_apart() -> None:
     names = ("a", "a-b", "a_b", "b", "a.b", "a-undo")
     steps = ("a", "b", "a_b", "b_undo", "a1")

@@ -111,7 +111,7 @@ RAISED: dict[str, tuple[Callable[[], Any], str]] = {
     "mute with KeyboardInterrupt": (raising(Mute(KeyboardInterrupt())), "Mute"),
     "mute with SystemExit": (raising(Mute(SystemExit(3))), "Mute"),
     "recursion": (deeper, "RecursionError"),
-    "a coroutine": (never_awaited, "it returned a coroutine that nobody awaits; make it `async def`"),
+    "a coroutine": (never_awaited, "it returned a coroutine that nobody awaits; await it"),
 }
 ALL = RETURNS | {name: act for name, (act, _) in (SPOILED | RAISED).items()}
 

@@ -251,6 +251,12 @@ def test_a_bare_decorator_and_a_second_action_of_a_name_are_refused() -> None:
         ("a", {"keyed": 0.0}, "agent a: class.keyed must be above 0"),
         ("a", {"tombstone": True}, "agent a: tombstone=True needs keyed=True"),
         ("a", {"key": KeyForm(max_length=3)}, "agent a: key.maxLength must be 16 or more"),
+        (
+            "a",
+            {"key": KeyForm(prefix="shop-eu-", max_length=20)},
+            "key.maxLength must be 24 or more with its",
+        ),
+        ("a", {"key": KeyForm(prefix="shop\n")}, "use printable ASCII"),
         ("a", {"undo_retry": UndoRetry(within=0)}, "agent a: undoRetry.within must be above 0"),
     ],
 )

@@ -165,12 +165,6 @@ REFUSED: list[tuple[str, Any, str]] = [
     ),
     ("keys of 8 characters", a_plan(a_step(key={"maxLength": 8})), "two keys could be one"),
     (
-        "keys that are all prefix",
-        a_plan(a_step(key={"prefix": "shop-eu-", "maxLength": 20})),
-        "16 or more, 24 with",
-    ),
-    ("a prefix of two lines", a_plan(a_step(key={"prefix": "shop\n"})), "use printable ASCII"),
-    (
         "two pivots",
         a_plan(*({"step": n, "agent": "a", "action": n, "pivot": True} for n in "ab")),
         "second pivot",

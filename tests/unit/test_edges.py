@@ -129,7 +129,7 @@ def test_an_undo_that_only_says_what_is_to_be_awaited_has_undone_nothing(
         async with Makegood(f"sqlite:///{tmp_path / 'tasks.db'}", agents=[stall]) as makegood:
             task = await makegood.submit(loan, "tent")
             assert await task.wait(7) == "Failed"
-            words = "it returned a coroutine that nobody awaits; make it `async def`, with await"
+            words = "it returned a coroutine that nobody awaits; await it, in an `async def`"
             assert words in await task.why()
 
     asyncio.run(main())

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from makegood import Agent, Unknown, call, plan, step
+from makegood.agents.runner import HEAD_START
 from makegood.client.connection import Connection
 from makegood.client.task import Task
 from makegood.core.events import HandedBack, Restored, TaskSubmitted, decode_row
@@ -42,6 +43,34 @@ def engine_with(file: MemoryFile, agent: Agent) -> Engine:
     return Engine(MemoryStore(file, clock=clock), [agent], clock=clock, chance=Random(1), watched=False)
 
 
+def test_of_two_processes_that_are_up_the_one_that_can_read_it_comes_first() -> None:
+    """As while a new version is rolled out: the old one lets go of what it could not read."""
+
+    async def main() -> tuple[int, float]:
+        file = MemoryFile()
+        strict, lenient = engine_with(file, numbers), engine_with(file, anything)
+        await strict.start()
+        await strict.store.save_plan(looks.version, looks.name, looks.document.canonical())
+        names = [f"t{n}" for n in range(20)]
+        for name in names:
+            await strict.desk.submit(looks.plan, name, TaskSubmitted(msgspec.Raw(b'"kettle"')))
+        await sleep(5)
+        await lenient.start()
+        connection = Connection(lenient.desk, Envelope())
+        connection.open()
+        for name in names:
+            assert await connection.at_rest(name) is TaskState.COMPLETED
+        took = virtual_loop().seconds
+        rows = [decode_row(row.body) for name in names for row in await strict.store.history(name)]
+        for engine in (strict, lenient):
+            await engine.stop()
+        return sum(isinstance(fact, HandedBack) for row in rows for fact in row.facts), took
+
+    handed_back, took = run(main())
+    assert handed_back == 20, "once each"
+    assert took < 15 + HEAD_START / 1000 + 5
+
+
 def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -65,9 +94,9 @@ def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed(
 
     handed_back, took = run(main())
     waits = [(later - earlier) / 1000 for earlier, later in pairwise(handed_back)]
-    assert [round(wait) for wait in waits[:8]] == [15, 15, 30, 60, 120, 240, 480, 600]
-    assert all(600 <= wait < 602 for wait in waits[8:])
-    assert took <= 602
+    assert [round(wait) for wait in waits[:6]] == [17, 19, 38, 76, 152, 304]  # others might have it for 2 s
+    assert all(600 <= wait < 603 for wait in waits[6:])
+    assert took <= 603
     told = [line.getMessage() for line in caplog.records if "not called" in line.getMessage()]
     assert len(told) == len(handed_back)
     assert told[0] == "t look (do, call 1): not called, shop/look.what: Expected `int`, got `str`"
@@ -123,7 +152,7 @@ def test_a_result_of_the_wrong_form_is_corrected_and_the_task_goes_on() -> None:
         task = await parked_stay(engine)
         waits = await task.why()
         said = await task.resolve("reserve_room", "done", b'{"hotel": "Lutetia"}', by="ann")
-        output = await task.result(1)
+        output = await task.result(3)
         await engine.stop()
         return waits, said, output
 
@@ -141,7 +170,7 @@ def test_an_undo_that_cannot_read_the_result_waits_for_a_better_one_or_a_person(
         await sleep(100)
         waits = await task.why()
         await task.resolve("reserve_room", *act, by="ann")
-        ended = await task.wait(1)
+        ended = await task.wait(3)
         await engine.stop()
         return waits, ended
 

@@ -16,7 +16,7 @@ from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
 from makegood.core.draft import Draft
 from makegood.core.events import Claimed, Event, LeaseRenewed
-from makegood.core.plan import StepPlan
+from makegood.core.plan import Millis, StepPlan
 from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
@@ -30,6 +30,10 @@ CALLS_MAX = 1_000
 THREADS_MAX = 64
 THREAD_NAME = "makegood-call"
 """How the names of threads that make calls begin."""
+HEAD_START: Millis = 1_500
+"""How long an offer that this process could not read is left to others, who look for one every second."""
+UNREAD_MAX = 10_000
+"""How many such calls it remembers."""
 GOING_DOWN = "its process is going down"
 NO_THREAD = "too late to send: no thread was free in time"
 STILL_WAITING = 10.0
@@ -102,6 +106,7 @@ class Runner:
         self._reserved = self._in_threads = 0
         self._passed_by = False
         self._keyless = Keyless()
+        self._unread: set[tuple[str, int]] = set()
         self._slot_free = asyncio.Event()
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix=THREAD_NAME)
         self._draining = False
@@ -119,10 +124,17 @@ class Runner:
         for step, opened in draft.head.open.items():
             if draft.marks[step] in OFFERED:
                 function = self._able(draft.step(step), KIND_OF[draft.phase(step)])
-                if function is not None and self._free(function):
+                if function is None or self._leaves_to_others(draft, step):
+                    continue
+                if self._free(function):
                     self._reserved += 1
                     taken.append(Claimed(step, opened.attempt, self._desk.member_id))
         return taken
+
+    def _leaves_to_others(self, draft: Draft, step: int) -> bool:
+        """Whether a process of another version is to have the call first, which this one could not read."""
+        unread = (draft.task_id, step) in self._unread
+        return unread and draft.now - draft.head.open[step].since < HEAD_START
 
     def _able(self, step: StepPlan, kind: Kind) -> Function | None:
         """The function that this kind of call needs, if this process has the action and the function."""
@@ -220,6 +232,7 @@ class Runner:
             positional, named = work.arguments(values)
         except PayloadError as error:
             log.warning("%s: not called, %s", work.name, work.hides(plain(f"{error}")), extra=work.labels)
+            self._remember_unread(work)
             return work.no_input(error, self._desk.now())
         except Exception as error:  # whatever it is, nothing was sent
             return work.handed_back(plain(f"its input could not be read: {error}"), UNSENT_WAIT)
@@ -236,6 +249,11 @@ class Runner:
             return work.not_sent("it was called off")
         enter(call)
         return work.came_back(returned(await function(*positional, **named)), call)
+
+    def _remember_unread(self, work: Work) -> None:
+        if len(self._unread) >= UNREAD_MAX:
+            self._unread.clear()
+        self._unread.add((work.entry.task_id, work.step.index))
 
     def _too_late(self, work: Work) -> bool:
         """Whether the call could outlive what the record says of it, by our clock or the store's."""

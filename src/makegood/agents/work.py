@@ -250,9 +250,7 @@ def returned(value: Any) -> Any:
         return value
     if inspect.iscoroutine(value):
         value.close()
-    raise TypeError(
-        f"it returned a {type(value).__name__} that nobody awaits; make it `async def`, with await"
-    )
+    raise TypeError(f"it returned a {type(value).__name__} that nobody awaits; await it, in an `async def`")
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,7 @@ from makegood.agenda import every
 from makegood.auditing.audit import Audit
 from makegood.errors import MakegoodError
 from makegood.reading.audit import Finding
+from makegood.reading.words import counted
 
 log = logging.getLogger("makegood.audit")
 
@@ -34,6 +35,7 @@ class Rounds:
                 log.warning("audit: %s: %s", finding.kind, finding)
         self._known = set(report.findings)
         if report.clean:
-            log.info("audit: clean, %d tasks, %d wait for a person", report.audited, len(report.parked))
+            audited = counted(report.audited, "task")
+            log.info("audit: clean, %s, %d for a person", audited, len(report.parked))
         else:
             log.info("audit: %d tasks, %d findings", report.audited, len(report.findings))

@@ -12,7 +12,15 @@ import msgspec
 from makegood.authoring.action import Action, Function
 from makegood.authoring.declaring import read_action, read_lister, read_probe, read_undo
 from makegood.authoring.places import here
-from makegood.core.document import KeyForm, Retry, ServiceClass, StepNode, UndoRetry, check_declaration
+from makegood.core.document import (
+    HASH_MIN,
+    KeyForm,
+    Retry,
+    ServiceClass,
+    StepNode,
+    UndoRetry,
+    check_declaration,
+)
 from makegood.errors import PlanError
 
 AGENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
@@ -234,7 +242,19 @@ def checked_node(where: str, node: StepNode) -> StepNode:
     except (TypeError, ValueError) as error:
         raise PlanError(f"{where}: {_explained(error)}") from None
     check_declaration(where, node)
+    _check_key(where, node.key)
     return node
+
+
+def _check_key(where: str, form: KeyForm) -> None:
+    """What a new declaration must not be; plans that run may be older than the rule."""
+    needed = len(form.prefix) + HASH_MIN
+    if form.max_length < needed:
+        raise PlanError(
+            f"{where}: key.maxLength must be {needed} or more with its prefix, or two keys could be one"
+        )
+    if not (form.prefix.isascii() and form.prefix.isprintable()):
+        raise PlanError(f"{where}: key.prefix {form.prefix!r} cannot stand in a header; use printable ASCII")
 
 
 def _explained(error: Exception) -> str:

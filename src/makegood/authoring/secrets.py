@@ -53,7 +53,7 @@ def _in_order(paths: set[Path]) -> tuple[Path, ...]:
 
 def secret_paths(hint: Any) -> set[Path]:
     """The paths of what a type marks as secret. Of a type that holds itself, all of what it holds again."""
-    return set(_paths(hint, ()))
+    return set(_paths(hint, ())) if mentions_mark(hint) else set()
 
 
 class Again(NamedTuple):

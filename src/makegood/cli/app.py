@@ -50,7 +50,8 @@ REQUEST_LOGGERS = ("aiohttp", "botocore", "httpcore", "httpx", "urllib3")
     "commands",
     multiple=True,
     metavar="COMMAND",
-    help="Run this for each task that is parked: JSON for a person on its stdin; may be repeated.",
+    help="Run this, which no shell reads, for each task that is parked: JSON for a person on its stdin; may "
+    "be repeated.",
 )
 @click.option(
     "--alert-url",

@@ -15,6 +15,7 @@ from makegood.cli.given import check_json, moment_given, read_lines
 from makegood.clock import SystemClock
 from makegood.errors import PayloadError
 from makegood.ids import make_task_id
+from makegood.reading.matching import LENGTH, length_in_seconds
 
 LINES_MAX = 100_000
 """Lines that one command takes: they are held in memory until all are checked."""
@@ -51,7 +52,7 @@ class Line(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     id: str | None = None
     tags: dict[str, str] = {}
     start_at: str | None = None
-    deadline: float | None = None
+    deadline: float | str | None = None
 
 
 def read_entries(plan: AnyPlan, source: str, terms: Terms) -> tuple[list[Entry], dict[int, str]]:
@@ -82,6 +83,14 @@ def _line(raw: bytes) -> Line:
         raise PayloadError(f"{error}; a line is {FORM}") from None
 
 
+def _seconds(length: float | str) -> float:
+    if isinstance(length, float):
+        return length
+    if found := LENGTH.fullmatch(length):
+        return length_in_seconds(found)
+    raise PayloadError(f"deadline: {length!r} is no length of time; write 90s, 10m, 2h, 3d, or seconds")
+
+
 def _entry(plan: AnyPlan, number: int, line: Line, terms: Terms, moment: Callable[[str], Start]) -> Entry:
     raw = bytes(line.input)
     if not raw and plan.input_type is not NoneType:
@@ -91,7 +100,7 @@ def _entry(plan: AnyPlan, number: int, line: Line, terms: Terms, moment: Callabl
         make_task_id(plan.name, SystemClock().wall(), secrets.randbits(64)) if line.id is None else line.id,
         raw or b"null",
         Terms(
-            terms.deadline if line.deadline is None else line.deadline,
+            terms.deadline if line.deadline is None else _seconds(line.deadline),
             terms.start_at if line.start_at is None else moment(line.start_at),
             {**terms.tags, **line.tags},
         ),

@@ -257,6 +257,7 @@ def failed(error: MakegoodError) -> int:
 
 def misused(message: str, command: str) -> int:
     """Say how the command line was wrong; answers the exit code."""
+    message = message.replace("\n\t", " ")  # click's list of choices
     say(f"error: {message.rstrip('.')}; see `{command} --help`")
     return MALFORMED
 

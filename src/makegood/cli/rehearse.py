@@ -44,7 +44,7 @@ def rehearse(plan: str, given: str | None, stage: str | None, pairs: bool, as_js
     began = clock.monotonic()
     raw = None if given is None else read_json(given, "--input")
     definition = plan_of_app(plan)
-    said = staging.stage_of(load_module(stage or plan.rpartition(":")[0].partition(":")[0]))
+    said = staging.stage_of(load_module(stage or plan.rpartition(":")[0].partition(":")[0]), must=bool(stage))
     report = rehearsed(definition, stage=said, input_json=raw, pairs=pairs)
     if as_json:
         output.document(report.document())

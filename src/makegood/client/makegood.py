@@ -136,7 +136,8 @@ class Makegood:
         Nothing of it starts before `start_at`: an aware datetime, or how long from now. `deadline` is a
         length of time (seconds) from its start: what has not completed by then is undone.
 
-        The same id, plan and input again is the existing task. Raises SubmissionConflict for another plan or
+        The same id, plan and input again is the existing task, also where the input's type has got an
+        optional field since. Raises SubmissionConflict for another plan or
         input under a taken id, PlanError for an id, a start or a deadline that is none, PayloadError for an
         input that cannot be written, StoreError.
         """

@@ -18,11 +18,10 @@ from makegood.client.task import Task
 from makegood.core.events import TaskSubmitted, decode_row
 from makegood.core.plan import Millis, millis
 from makegood.core.secrets import hide
-from makegood.core.words import moment
 from makegood.errors import MakegoodError, PayloadError, PlanError, SubmissionConflict
 from makegood.ids import check_task_id, make_task_id
 from makegood.payload import UnknownField, canonical, codec_for, differing_paths, names_in_json
-from makegood.reading.words import is_text, span
+from makegood.reading.words import is_text
 
 log = logging.getLogger("makegood.client")
 
@@ -31,7 +30,7 @@ SUBMITTED_MAX = 1_000
 TAGS_MAX = 16_384
 """Bytes of the names and values of a task's tags."""
 AHEAD_MAX: Millis = 60_000
-"""How far store time may be ahead of our clock where a start is given as a moment."""
+"""How far store time may be ahead of our clock to pass for the same."""
 LATEST_START = datetime(8000, 1, 1, tzinfo=UTC)
 """Where starts end, so that whatever follows from one still has a date."""
 
@@ -131,9 +130,7 @@ class Submitting:
     def _agreed(self, terms: Terms) -> Agreed:
         """Raises PlanError or PayloadError for terms that are none."""
         now = self._desk.now()
-        start = _moment(terms.start_at, now)
-        if isinstance(terms.start_at, datetime):
-            _check_clocks(start, now, self._desk.clock.wall())
+        start = _moment(terms.start_at, now, self._desk.clock.wall())
         begins = max(now, start)
         deadline = 0 if terms.deadline is None else begins + _length(terms.deadline)
         return Agreed(deadline, start, _tags(terms.tags or {}))
@@ -207,7 +204,7 @@ class Submitting:
         with legible(task_id):
             [given] = [f.input for f in decode_row(rows[0].body).facts if isinstance(f, TaskSubmitted)]
         before = self._envelope.open(bytes(given), f"the input of task {task_id!r}")
-        if canonical(before) != canonical(raw):
+        if canonical(before) != canonical(raw) and not _reads_as(plan, before, raw):
             paths = ", ".join(differing_paths(_folded(before, plan), _folded(raw, plan)))
             raise SubmissionConflict(
                 f"task {task_id!r} is there already, with another input (differs at {paths}); "
@@ -219,6 +216,15 @@ def _folded(raw: bytes, plan: PlanDefinition[Any, Any]) -> bytes:
     """An input with every secret in one piece: a path ends at it, and names no key in it."""
     secrets = plan.plan.secrets.get("input", ())
     return msgspec.json.encode(hide(msgspec.json.decode(canonical(raw)), secrets, repr))
+
+
+def _reads_as(plan: PlanDefinition[Any, Any], before: bytes, raw: bytes) -> bool:
+    """Whether an older input is this one to the type of today, which may have got more optional fields."""
+    codec = codec_for(plan.input_type)
+    try:
+        return canonical(codec.encode(codec.decode(before))) == canonical(raw)
+    except PayloadError:
+        return False
 
 
 def _check_plan(plan: object) -> None:
@@ -256,13 +262,14 @@ def _length(length: object) -> Millis:
     return millis(seconds)
 
 
-def _moment(start: object, now: Millis) -> Millis:
+def _moment(start: object, now: Millis, wall: Millis) -> Millis:
+    """In store time, whose `now` is ahead of our clock for long where the clock of some process was."""
     if start is None:
         return 0
     if isinstance(start, timedelta):
         seconds = now / 1000 + start.total_seconds()
     elif isinstance(start, datetime) and _has_zone(start):
-        seconds = start.timestamp()
+        seconds = start.timestamp() + (now - wall if now - wall > AHEAD_MAX else 0) / 1000
     else:
         raise PlanError(
             f"start_at={start!r} is no moment in time: give a datetime with a time zone, "
@@ -271,19 +278,6 @@ def _moment(start: object, now: Millis) -> Millis:
     if seconds >= LATEST_START.timestamp():
         raise PlanError(f"start_at={start} is too far ahead: it can be any moment before {LATEST_START}")
     return max(0, millis(seconds))
-
-
-def _check_clocks(start: Millis, now: Millis, wall: Millis) -> None:
-    """Refuse a moment that is to come by our clock and past by the store's; warn of one that comes early.
-
-    Store time never falls: once some clock was ahead, it is so until the others have caught up.
-    """
-    if now - wall < AHEAD_MAX or start <= wall:
-        return
-    ahead = f"the store's time is {span(now - wall)} ahead of this machine's clock"
-    if start <= now:
-        raise PlanError(f"start_at={moment(start)} is past there: {ahead}; give a timedelta (CLI: 2h)")
-    log.warning("start_at=%s comes so much sooner: %s; a timedelta would not", moment(start), ahead)
 
 
 def _has_zone(moment: datetime) -> bool:

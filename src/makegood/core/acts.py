@@ -176,6 +176,7 @@ def _start(draft: Draft) -> None:
     planned = draft.head.start_at
     if planned > draft.now:
         draft.head.start_at = draft.now
+        draft.head.deadline -= min(draft.head.deadline, planned - draft.now)
         for step, opened in draft.head.open.items():
             if draft.phase(step) in PLANNED and opened.due == planned:
                 at_once(draft, step)

@@ -3,7 +3,7 @@
 import hashlib
 import uuid
 
-from makegood.core.document import KeyForm
+from makegood.core.document import HASH_MIN, KeyForm
 from makegood.core.record import Kind
 
 NAMESPACE = uuid.UUID("6d616b65-676f-4f64-8000-6b6579666f72")
@@ -24,6 +24,7 @@ def derive_key(task_id: str, step: str, kind: Kind, round_: int, form: KeyForm) 
         return str(uuid.uuid5(NAMESPACE, plain))
     if len(plain) <= form.max_length:
         return plain
-    room = form.max_length - len(form.prefix) - 1
-    tail = hashlib.sha256(plain.encode()).hexdigest()[: min(32, room)]
+    behind_it = form.max_length - len(form.prefix)
+    room = behind_it if behind_it >= HASH_MIN else form.max_length  # of a prefix that leaves none
+    tail = hashlib.sha256(plain.encode()).hexdigest()[: min(32, room - 1)]
     return f"{plain[: form.max_length - len(tail) - 1]}-{tail}"

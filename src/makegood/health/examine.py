@@ -68,8 +68,7 @@ def _clock(now: Millis, wall: Millis) -> Line:
         "clock",
         f"store time is {span(now - wall)} ahead of this machine's clock, which was put back since: store "
         "time never falls, and goes on from there",
-        "no promise is at risk, but until the clock has caught up moments shown are ahead, and tasks that "
-        "are to start at a moment start so much sooner; see that it is right",
+        "nothing is at risk, but moments shown are ahead until the clock has caught up; see that it is right",
     )
 
 

@@ -22,7 +22,7 @@ from makegood.clock import Clock, SystemClock
 from makegood.core.plan import Millis
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
-from makegood.errors import StoreError
+from makegood.errors import StoreError, StoreGone
 from makegood.payload import Envelope
 from makegood.scheduler.scheduler import Scheduler
 from makegood.store.protocol import Member, Store
@@ -69,6 +69,7 @@ class Engine:
         self.desk = Desk(store, self.clock, self.member_id, random_bits=chance.getrandbits)
         self._runner: Runner | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._gone = asyncio.Event()
         self._watchdog = Watchdog(self.clock) if watched else None
         self._lifespans = Lifespans(agents)
         self._started_at: Millis = 0
@@ -144,10 +145,18 @@ class Engine:
         await self.store.close()
 
     async def failed(self) -> None:
-        """Wait until a room's loop ends, which none should; raises what ended it."""
-        done, _ = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
+        """Wait until a room's loop ends, which none should, or the store is gone; raises what ended it."""
+        gone = asyncio.create_task(self._until_gone())
+        try:
+            done, _ = await asyncio.wait([*self._tasks, gone], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        for ended in done:
+            ended.result()
+
+    async def _until_gone(self) -> None:
+        await self._gone.wait()
+        raise StoreGone("the store was deleted or replaced while open, as the log says; start again")
 
     async def _stay_member(self) -> None:
         await every(MEMBER_LEASE / 3000, self._renew_membership, "membership")
@@ -162,7 +171,11 @@ class Engine:
             pid=os.getpid(),
             started_at=self._started_at,
         )
-        await self.store.renew_member(member, MEMBER_LEASE)
+        try:
+            await self.store.renew_member(member, MEMBER_LEASE)
+        except StoreGone:
+            self._gone.set()
+            raise
 
     async def _leave(self) -> None:
         try:

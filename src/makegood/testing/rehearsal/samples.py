@@ -94,7 +94,7 @@ class _Sampler:
         if "default" in schema and spot.reached(schema["default"]):
             return schema["default"]
         if schema.get("enum"):
-            return schema["enum"][0]
+            return next((value for value in schema["enum"] if value is not None), None)
         if options := schema.get("anyOf") or schema.get("oneOf"):
             return self._one_of(options, spot)
         return self._of_type(schema, spot)

@@ -161,17 +161,22 @@ def staged(stage: Rehearsal | ModuleType | None, agents: Iterable[Agent]) -> Reh
 
     Raises PlanError for what is neither.
     """
-    said = stage_of(stage) if isinstance(stage, ModuleType) else stage
+    said = stage_of(stage, must=True) if isinstance(stage, ModuleType) else stage
     if said is not None and not isinstance(said, Rehearsal):
         raise PlanError(f"stage={said!r} is no Rehearsal; give one, or the module that has one")
     return (said or Rehearsal()).running(agents)
 
 
-def stage_of(module: ModuleType) -> Rehearsal | None:
-    """The rehearsal that a module says at its top level. Raises PlanError where it says more than one."""
+def stage_of(module: ModuleType, *, must: bool) -> Rehearsal | None:
+    """The rehearsal that a module says at its top level.
+
+    Raises PlanError where it says more than one, or none though it `must`.
+    """
     found = {id(thing): thing for thing in vars(module).values() if isinstance(thing, Rehearsal)}
     if len(found) > 1:
         raise PlanError(f"{module.__name__}: there are {len(found)} Rehearsals in it; say it all to one")
+    if must and not found:
+        raise PlanError(f"{module.__name__}: there is no Rehearsal in it; make one at its top level")
     return next(iter(found.values()), None)
 
 
