@@ -114,8 +114,8 @@ def test_a_module_says_only_one_rehearsal(capsys: pytest.CaptureFixture[str], tm
     code, _, err = rehearse(capsys, f"{TRIP}:book_trip", "--stage", stage(tmp_path, two))
     assert code == 2
     assert "2 Rehearsals" in err
-    code, _, err = rehearse(
-        capsys, f"{TRIP}:book_trip", "--stage", stage(tmp_path / "none", "def made(): ...")
-    )
+    without = tmp_path / "without.py"
+    without.write_text("def made(): ...")
+    code, _, err = rehearse(capsys, f"{TRIP}:book_trip", "--stage", str(without))
     assert code == 2
     assert "there is no Rehearsal in it; make one at its top level" in err
