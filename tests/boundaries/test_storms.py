@@ -12,7 +12,7 @@ from makegood.testing.simulation.__main__ import CHUNK, Chunk
 
 STORMS = int(os.environ.get("MAKEGOOD_STORMS", "1500"))
 FROM = int(os.environ.get("MAKEGOOD_STORM_FROM", "0"))
-ON_SQLITE = 200
+ON_SQLITE = 100
 
 
 @pytest.mark.parametrize("first", range(FROM, FROM + STORMS, CHUNK))

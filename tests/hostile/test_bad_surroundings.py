@@ -22,7 +22,8 @@ from tests.hostile.test_bad_inputs import at_home
 INTERRUPTED = 130
 ENTER = ("submit", "app.py:book_trip", '{"who":"ann"}')
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-SLOW = {"hangs.py": "import time\nprint('waiting')\ntime.sleep(60)\n", "stage.py": "print('waiting')\n"}
+STAGE = "from makegood.testing import Rehearsal\nsaid = Rehearsal()\nprint('waiting')\n"
+SLOW = {"hangs.py": "import time\nprint('waiting')\ntime.sleep(60)\n", "stage.py": STAGE}
 
 
 @pytest.fixture(scope="module")
