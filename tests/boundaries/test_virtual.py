@@ -109,6 +109,31 @@ def test_what_was_cancelled_while_its_process_was_frozen_does_not_run() -> None:
     assert run(main()) == []
 
 
+def test_what_a_dead_process_was_told_it_does_not_act_on_when_the_world_ends() -> None:
+    """Its wake-up lies ready for as long as it is dead; at the end its task is cancelled."""
+    done: list[str] = []
+
+    async def main() -> None:
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def waits() -> None:
+            try:
+                done.append(await answer)
+            finally:
+                done.append("let go")
+
+        process = Process()
+        waiting = process.start(waits())
+        await asyncio.sleep(1)
+        process.freeze()
+        answer.set_result("went on")
+        await asyncio.sleep(1)
+        assert not waiting.done()
+
+    run(main())
+    assert done == ["let go"]
+
+
 def test_clocks_are_those_of_the_loop_and_a_wall_may_jump() -> None:
     async def main() -> list[float]:
         clock = VirtualClock(ahead=5_000)

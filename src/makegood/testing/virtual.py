@@ -274,12 +274,9 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
     Raises NothingHappens when everything waits for ever.
     """
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(_then_thaw(main))
-
-
-async def _then_thaw(main: Coroutine[Any, Any, T]) -> T:
-    try:
-        return await main
-    finally:
-        virtual_loop().release()
+    loop = VirtualLoop()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        try:
+            return runner.run(main)
+        finally:
+            loop.release()  # and then the runner cancels all tasks, before one of them goes on
