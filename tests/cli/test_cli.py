@@ -332,12 +332,20 @@ def test_input_from_a_file_and_from_stdin(shell: Shell) -> None:
 
 
 def test_submitting_again_is_the_same_task(shell: Shell) -> None:
-    assert submit(shell, "trip-1").code == 0
+    first = submit(shell, "trip-1")
+    assert (first.code, "no process is up on this store: the task starts once" in first.err) == (0, True)
     assert submit(shell, "trip-1").out == "trip-1\n"
     assert "no process is up on this store: what waits for one" in shell.run("list").err
     other = submit(shell, "trip-1", car="slow")
     assert other.code == 1
     assert "input.car" in other.err
+
+
+def test_a_start_that_has_passed_is_said(shell: Shell) -> None:
+    past = submit(shell, "trip-1", "--start-at", "2026-01-31T08:00:00Z")
+    assert (past.code, past.out) == (0, "trip-1\n")
+    assert "--start-at 2026-01-31T08:00:00Z has passed: it starts at once" in past.err
+    assert "has passed" not in submit(shell, "trip-2", "--start-at", "2h").err
 
 
 def test_a_made_id_is_all_that_is_printed(shell: Shell) -> None:
@@ -364,6 +372,17 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "no command": ([], 2, "Usage:"),
     "unknown command": (["frob"], 2, "error: No such command 'frob'; see `makegood --help`"),
     "unknown option": (["list", "--frob"], 2, "see `makegood list --help`"),
+    "a slip in an option": (
+        ["list", "--lmit", "3"],
+        2,
+        "Did you mean '--limit'?; see `makegood list --help`",
+    ),
+    "an option of other commands": (
+        ["resolve", "--where", "state=Failed"],
+        2,
+        "error: No such option '--where'; see `makegood resolve --help`",
+    ),
+    "an option without its value": ([*SUBMIT, "--deadline"], 2, "an argument; see `makegood submit --help`"),
     "unknown state": (["list", "--state", "odd"], 2, "'odd' is no state of a task; the states are Running"),
     "another word for a state": (
         ["list", "--state", "Parked"],

@@ -2,12 +2,17 @@
 
 import json
 import shutil
+import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 
-from tests.cli.terminal import APP, Shell
+from makegood.cli.output import INTERRUPTED
+from tests.cli.terminal import APP, SECONDS_MAX, Shell
 
 SUBMIT = ("submit", "app.py:book_trip", "--many")
 
@@ -37,7 +42,7 @@ def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None
     (shell.folder / "trips.jsonl").write_text(given)
     said = shell.run(*SUBMIT, "trips.jsonl", "--tag", "day=monday", "--tag", "by=ann")
     assert (said.code, said.out.split()) == (0, ["a", "b", "a", "c"])
-    assert "submit: 4 of 4 lines entered, 0 refused" in said.err
+    assert "submit: 4 of 4 lines are entered, 0 refused" in said.err
     assert "no process is up" in said.err
     found = tasks(shell)
     assert found.keys() == {"a", "b", "c"}
@@ -92,7 +97,7 @@ def test_every_bad_line_is_named_before_anything_is_submitted(shell: Shell) -> N
     for number, (_, words) in enumerate(BAD, 2):
         assert told[number - 2].startswith(f"stdin, line {number}: ")
         assert words in told[number - 2]
-    assert "line 13: the line: JSON is malformed: it ends in the middle" in told[-2]
+    assert "line 13: JSON is malformed: it ends in the middle" in told[-2]
     assert told[-1] == "12 lines are wrong; nothing was submitted"
     assert not (shell.folder / "makegood.db").exists()
     many = shell.run(*SUBMIT, "-", stdin=lines(*[{}] * 25)).err.splitlines()
@@ -107,7 +112,7 @@ def test_an_id_that_is_another_tasks_is_told_and_keeps_no_other(shell: Shell) ->
     assert (said.code, said.out) == (1, "c\n")
     for number, name in ((1, "a"), (2, "b")):
         assert f"line {number}: task '{name}' is there already, with another input" in said.err
-    assert "submit: 1 of 3 lines entered, 2 refused" in said.err
+    assert "submit: 1 of 3 lines is entered, 2 refused" in said.err
     assert tasks(shell).keys() == {"a", "b", "c"}
     first, *_ = shell.run(*SUBMIT, "-", "--json", stdin=given).out.splitlines()
     assert json.loads(first)["error"].startswith("task 'a' is there already")
@@ -119,7 +124,24 @@ def test_a_conflict_does_not_have_others_told_as_refused_whose_type_makes_a_defa
     given = lines(*[{"input": {}, "id": task_id} for task_id in "abc"])
     said = shell.run("submit", "made.py:look_up", "--many", "-", stdin=given)
     assert (said.code, said.out.split()) == (1, ["a", "c"])
-    assert "submit: 2 of 3 lines entered, 1 refused" in said.err
+    assert "submit: 2 of 3 lines are entered, 1 refused" in said.err
+
+
+def test_what_is_interrupted_says_of_how_many_it_does_not_know(shell: Shell) -> None:
+    """Somebody else is writing for long, and Ctrl-C comes while the tasks wait for that."""
+    shell.ok("migrate")
+    (shell.folder / "trips.jsonl").write_text(lines(trip("ann"), trip("bob")))
+    with closing(sqlite3.connect(shell.folder / "makegood.db", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with shell.started(*SUBMIT, "trips.jsonl") as waiting:
+            opened = Path(f"/proc/{waiting.process.pid}/maps")
+            until = monotonic() + SECONDS_MAX
+            while "makegood.db-shm" not in opened.read_text():
+                assert monotonic() < until
+            sleep(1)
+            assert waiting.end(signal.SIGINT) == INTERRUPTED
+            told = waiting.talk.read_text()
+    assert "submit: 0 of 2 lines are entered, 0 refused; of 2 more some may be: `makegood list` shows" in told
 
 
 def test_the_same_task_twice_is_entered_once_and_with_other_tags_refused(shell: Shell) -> None:

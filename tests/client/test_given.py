@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from makegood import Agent, Makegood, Unknown, plan, step
-from makegood.errors import PayloadError
+from makegood.errors import ActRefused, PayloadError
 
 
 class Ticket(msgspec.Struct):
@@ -45,6 +45,9 @@ def test_what_an_action_could_not_return_is_not_recorded(
                 with pytest.raises(PayloadError, match=words):
                     await task.resolve("buy", "done", wrong)  # type: ignore[arg-type]  # one is none
         async with Makegood(url) as stranger:  # who knows no types
+            with pytest.raises(ActRefused, match="buy"):
+                await stranger.task("ann").skip("buy", '"17"')
+            assert "not checked" not in caplog.text  # what is refused needs no warning
             await stranger.task("ann").resolve("buy", "done", '"17"')
             stranger.know([shows])
             [said] = [record for record in caplog.records if record.name == "makegood.client"]

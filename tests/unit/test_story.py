@@ -184,6 +184,17 @@ def test_leases_hand_backs_and_late_words() -> None:
     assert "flight-agent: flight: that came too late to be accepted: filed as evidence" in told
 
 
+def test_a_call_that_was_never_sent_is_not_told_as_made_nor_its_agent_as_turning_the_task() -> None:
+    walk = Walk({"series": [step("flight", TOMB)]})
+    walk.call("flight")
+    walk.report("flight", Reply.UNRESOLVED, error="input.legs: there is no leg 3")
+    assert walk.story()[1:] == [
+        "flight-agent: flight: never sent: input.legs: there is no leg 3",
+        "scheduler: the task is Compensating: flight: input.legs: there is no leg 3",
+        "scheduler: the task is Compensated",
+    ]
+
+
 def test_nothing_is_told_twice_in_a_row() -> None:
     walk = Walk()
     for _ in range(3):

@@ -394,7 +394,7 @@ def test_a_stuck_undo_lists_its_acts() -> None:
     assert (record["direction"], record["blocking"]) == ("undo", ["hotel"])
     assert record["inEffect"] == ["flight", "hotel"]
     assert record["inDoubt"] == []
-    assert record["acts"] == ["resolve hotel absent|undone|kept|left", "retry hotel"]
+    assert record["acts"] == ["resolve hotel undone|kept|left|absent", "retry hotel"]
     assert record["reason"].endswith("; the task was being undone (cancelled by ann)")
 
 

@@ -5,6 +5,8 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -23,9 +25,10 @@ from makegood.cli.many import submit_lines
 from makegood.cli.planned import plan_of_app
 from makegood.cli.watch import wait_for
 from makegood.client import Makegood, Task
+from makegood.clock import SystemClock
 from makegood.core.plan import Plan
 from makegood.core.words import moment
-from makegood.errors import PlanError
+from makegood.errors import PlanError, StoreError
 from makegood.logs import JsonLines
 from makegood.runtime.process import run_up
 from makegood.store.url import open_store
@@ -194,11 +197,18 @@ def submit(
     async def enter(makegood: Makegood) -> Task[Any]:
         return await makegood.submit_json(definition, raw, task_id=task_id, **terms._asdict())
 
-    return _enter_one(enter, wait=wait, timeout=timeout, as_json=as_json)
+    passed = isinstance(start, datetime) and start.timestamp() * 1000 <= SystemClock().wall()
+    remark = f"--start-at {start_at} has passed: it starts at once" if passed else ""
+    return _enter_one(enter, remark, wait=wait, timeout=timeout, as_json=as_json)
 
 
 def _enter_one(
-    enter: Callable[[Makegood], Awaitable[Task[Any]]], *, wait: bool, timeout: float | None, as_json: bool
+    enter: Callable[[Makegood], Awaitable[Task[Any]]],
+    remark: str,
+    *,
+    wait: bool,
+    timeout: float | None,
+    as_json: bool,
 ) -> int:
     """Enter a task, and tell of it, or of what became of it."""
 
@@ -207,10 +217,10 @@ def _enter_one(
         if not (as_json and wait):
             told = output.json_line({"taskId": task.task_id}) if as_json else task.task_id
             output.done(told, f"{task.task_id} is entered")
-        if not wait:
-            return output.OK
+        if remark:
+            output.say(remark)
         await _say_if_nobody_is_up(makegood, task)
-        return await wait_for(task, timeout, as_json=as_json)
+        return await wait_for(task, timeout, as_json=as_json) if wait else output.OK
 
     return connected(work, first=enter)
 
@@ -228,9 +238,10 @@ def _tags(given: Sequence[str]) -> dict[str, str]:
 
 
 async def _say_if_nobody_is_up(makegood: Makegood, task: Task[Any]) -> None:
-    at_rest = (await task.record())["state"] in output.WAITED
-    if not at_rest and not await makegood.members():
-        output.say("no process is up on this store: the task starts once there is one (`makegood up APP`)")
+    with suppress(StoreError):  # it is entered, whatever can be said of it
+        at_rest = (await task.record())["state"] in output.WAITED
+        if not at_rest and not await makegood.members():
+            output.say("no process is up on this store: the task starts once one is (`makegood up APP`)")
 
 
 @click.command()

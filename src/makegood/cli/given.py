@@ -89,15 +89,16 @@ def _as_in_a_shell(source: str) -> str:
     return f"a text is written {shlex.quote(msgspec.json.encode(source).decode())}"
 
 
-def check_json(raw: bytes, what: str, hint: str = "") -> bytes:
-    """The very bytes. Raises PayloadError when they are no JSON, or hold a key twice."""
+def check_json(raw: bytes, what: str = "", hint: str = "") -> bytes:
+    """The very bytes. Raises PayloadError, which names `what` they are, for no JSON, or a key in it twice."""
+    named = f"{what}: " if what else ""
     try:
         msgspec.json.decode(raw)
         doubled = doubled_key(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise PayloadError(f"{what}: {_reason(error, raw)}{hint}") from None
+        raise PayloadError(f"{named}{_reason(error, raw)}{hint}") from None
     if doubled:
-        raise PayloadError(f"{what}: {doubled}")
+        raise PayloadError(f"{named}{doubled}")
     return raw
 
 

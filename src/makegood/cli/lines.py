@@ -76,7 +76,7 @@ def read_entries(plan: AnyPlan, source: str, terms: Terms) -> tuple[list[Entry],
 
 
 def _line(raw: bytes) -> Line:
-    check_json(raw, "the line")
+    check_json(raw)
     try:
         return msgspec.json.decode(raw, type=Line)
     except msgspec.ValidationError as error:

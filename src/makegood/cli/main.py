@@ -1,7 +1,9 @@
 """`makegood`: the command line's front door."""
 
 import os
+import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import click
 
@@ -10,6 +12,9 @@ from makegood.cli.completion import complete_arguments
 from makegood.cli.connect import group_store_option
 from makegood.cli.examples import show_examples
 from makegood.errors import MakegoodError
+
+ALIKE = 0.75
+"""How much an option must be like what was typed, from 0 to 1, to be proposed in its place."""
 
 
 @click.group(
@@ -41,12 +46,26 @@ for part in (app, check, graph, rehearse, look, audit, watch, act, doctor, compl
         makegood.add_command(command)
 
 
+def _message(error: click.UsageError) -> str:
+    """In click's words; of the options that it proposes only those that may have been meant."""
+    if isinstance(error, click.NoSuchOption):
+        alike = get_close_matches(error.option_name, error.possibilities or (), cutoff=ALIKE)
+        error = click.NoSuchOption(error.option_name, possibilities=alike, ctx=error.ctx)
+    return error.format_message()
+
+
+def _command(arguments: Sequence[str] | None) -> str:
+    """The command that was typed: click's parser does not say of which one an option lacks its value."""
+    words = sys.argv[1:] if arguments is None else arguments
+    return " ".join(["makegood", *[word for word in words if word in makegood.commands][:1]])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answers its exit code. Errors are a line on stderr, never a traceback."""
     try:
         code = makegood.main(args=arguments, prog_name="makegood", standalone_mode=False)
     except click.UsageError as error:
-        return output.misused(error.format_message(), error.ctx.command_path if error.ctx else "makegood")
+        return output.misused(_message(error), error.ctx.command_path if error.ctx else _command(arguments))
     except click.ClickException as error:
         return output.misused(error.format_message(), "makegood")
     except click.Abort:

@@ -30,21 +30,31 @@ def submit_lines(plan: AnyPlan, source: str, terms: Terms, *, as_json: bool) -> 
             raise PayloadError(_named("stdin" if source == "-" else source, refused))
 
     async def work(makegood: Makegood) -> int:
-        tried = taken = 0
+        tried = taken = under_way = 0
         try:
             for window in _windows(entries):
+                under_way = len(window)
                 conflicts = await _enter(makegood, plan, window)
-                tried += len(window)
+                tried, under_way = tried + under_way, 0
                 taken += sum(entry.task_id in conflicts for entry in window)
                 for entry in window:
                     _tell(entry, conflicts.get(entry.task_id, ""), as_json=as_json)
         finally:  # what is entered stays so, though stdout be full, or Ctrl-C end it under way
-            output.say(f"submit: {tried - taken} of {counted(len(entries), 'line')} entered, {taken} refused")
+            output.say(_summary(len(entries), tried, taken, under_way))
         if not await makegood.members():
-            output.say("no process is up on this store: tasks start once there is one (`makegood up APP`)")
+            output.say("no process is up on this store: tasks start once one is (`makegood up APP`)")
         return output.COULD_NOT if taken else output.OK
 
     return connected(work, first=check, always=True)
+
+
+def _summary(lines: int, tried: int, taken: int, under_way: int) -> str:
+    """What became of so many lines: of those that were `tried` so many ids were `taken`; of those that were
+    `under_way` when it ended nobody knows."""
+    entered = tried - taken
+    are = "is" if entered == 1 else "are"
+    told = f"submit: {entered} of {counted(lines, 'line')} {are} entered, {taken} refused"
+    return f"{told}; of {under_way:,} more some may be: `makegood list` shows" if under_way else told
 
 
 def _windows(entries: Sequence[Entry]) -> list[Sequence[Entry]]:

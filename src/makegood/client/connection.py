@@ -13,12 +13,12 @@ import msgspec
 from makegood.authoring.agent import Agent
 from makegood.client.legible import ILLEGIBLE, legible
 from makegood.core.events import Act, Row, decode_row
-from makegood.core.plan import Millis, Plan
+from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import AT_REST, Head, TaskState, decode_head
 from makegood.desk import Desk
 from makegood.errors import ActRefused, MakegoodError, PlanError, StoreError, StoreUnavailable, UnknownTask
 from makegood.ids import TASK_ID
-from makegood.payload import Codec, Envelope, codec_for, resolve
+from makegood.payload import Codec, Envelope, resolve
 from makegood.reading import view, why
 from makegood.reading.facts import facts_of
 from makegood.reading.matching import Where
@@ -245,23 +245,26 @@ class Connection:
         with legible(stored.task_id):
             return number, decode_head(stored.head).stands_since(number)
 
-    async def result_codec(self, task_id: str, step: str) -> Codec:
-        """What a step's result must be: anything, with a warning, where that is not known here.
-
-        Raises as find_step does.
-        """
+    async def step(self, task_id: str, step: str) -> StepPlan:
+        """A step by its name. Raises as find_step does."""
         number, _ = await self.find_step(task_id, step)
-        declared = (await self._plan(await self.stored(task_id))).steps[number]
+        return (await self._plan(await self.stored(task_id))).steps[number]
+
+    def result_codec(self, step: StepPlan) -> Codec | None:
+        """What a step's result must be; None where that is not known here."""
         for agent in self.agents:
-            if agent.name == declared.agent and declared.action in agent.actions:
-                return agent.actions[declared.action].result_codec
+            if agent.name == step.agent and step.action in agent.actions:
+                return agent.actions[step.action].result_codec
+        return None
+
+    def say_unchecked(self, task_id: str, step: StepPlan) -> None:
+        """Warn that a result is on record which nobody could check."""
         log.warning(
             "task %s: the result of %s is not checked by its type, as no agent here has %s/%s; give that to "
             "Makegood, or to its know() (CLI: --app APP). As long as no call was made of it, "
             "`makegood resolve %s %s done --result JSON --app APP` corrects it",
-            *(task_id, step, declared.agent, declared.action, task_id, step),
+            *(task_id, step.name, step.agent, step.action, task_id, step.name),
         )
-        return codec_for(Any)
 
     async def _plan(self, stored: Stored) -> Plan:
         """The plan a task is pinned to. Raises StoreError where the store does not hold it as it was."""

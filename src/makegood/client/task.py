@@ -2,6 +2,7 @@
 
 import asyncio
 import getpass
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +22,7 @@ from makegood.core.events import (
 )
 from makegood.core.record import TaskState
 from makegood.errors import ActRefused, Compensated, Failed, PayloadError
-from makegood.payload import canonical, codec_for
+from makegood.payload import Codec, canonical, codec_for
 from makegood.reading.audit import Statement
 from makegood.reading.lengths import in_seconds
 from makegood.reading.words import is_text, state_name
@@ -129,8 +130,8 @@ class Task(Generic[Out]):
         """Go on as if the step were done by hand. Raises ActRefused where that would break a promise, and
         PayloadError for a result that its action could not return, where the agent is known (Makegood.know).
         """
-        given = await self._given(step, result_json)
-        await self._act(SkipAsked(await self._number(step), by or user(), why, given))
+        number = await self._number(step)
+        await self._act_with(step, result_json, lambda given: SkipAsked(number, by or user(), why, given))
         return f"skipped {step}"
 
     async def resolve(
@@ -151,8 +152,10 @@ class Task(Generic[Out]):
         if verdict not in list(Verdict):
             raise ActRefused(f"{verdict!r} is no verdict; say {', '.join(Verdict)}")
         number, seen = await self._connection.find_step(self.task_id, step)
-        given = await self._given(step, result_json)
-        await self._act(ResolveAsked(number, Verdict(verdict), by or user(), why, given, seen))
+        said = Verdict(verdict)
+        await self._act_with(
+            step, result_json, lambda given: ResolveAsked(number, said, by or user(), why, given, seen)
+        )
         return f"resolved {step} as {verdict}"
 
     async def _act(self, act: Act) -> bool:
@@ -160,16 +163,27 @@ class Task(Generic[Out]):
             raise ActRefused(f"by={act.by!r}, why={act.why!r}: who acts and why are text; give it in Unicode")
         return await self._connection.act(self.task_id, act)
 
-    async def _given(self, step: str, result_json: bytes | str | None) -> tuple[msgspec.Raw, ...]:
-        """Raises PayloadError for what the action could not return, as far as its type is known here."""
+    async def _act_with(
+        self, step: str, result_json: bytes | str | None, act: Callable[[tuple[msgspec.Raw, ...]], Act]
+    ) -> None:
+        """Act with a result, if one is given, checked by the type of its action where that is known here."""
         if result_json is None:
-            return ()
+            await self._act(act(()))
+            return
+        declared = await self._connection.step(self.task_id, step)
+        codec = self._connection.result_codec(declared)
+        await self._act(act((self._result(result_json, codec or codec_for(Any)),)))
+        if codec is None:
+            self._connection.say_unchecked(self.task_id, declared)
+
+    def _result(self, result_json: bytes | str, codec: Codec) -> msgspec.Raw:
+        """Raises PayloadError for what the codec does not take."""
         if not isinstance(result_json, bytes | str):
             raise PayloadError(f"result_json={result_json!r}: give JSON as text, json.dumps(...) say")
-        codec, envelope = await self._connection.result_codec(self.task_id, step), self._connection.envelope
-        raw = result_json.encode() if isinstance(result_json, str) else result_json
-        kept = codec.encode(codec.decode(raw, "result"), "result", limit=envelope.clear_max)
-        return (msgspec.Raw(envelope.close(canonical(kept), "result")),)
+        raw, envelope = result_json, self._connection.envelope
+        kept = codec.decode(raw.encode() if isinstance(raw, str) else raw, "result")
+        sealed = envelope.close(canonical(codec.encode(kept, "result", limit=envelope.clear_max)), "result")
+        return msgspec.Raw(sealed)
 
     async def _number(self, step: str) -> int:
         return (await self._connection.find_step(self.task_id, step))[0]

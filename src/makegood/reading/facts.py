@@ -37,6 +37,8 @@ from makegood.core.words import moment
 from makegood.reading.payloads import value_of
 from makegood.reading.words import state_name
 
+OF_AGENTS: Final = (Claimed, Reported, Probed, HandedBack, LeaseRenewed)
+"""What an agent states."""
 MOMENTS: Final = frozenset({"deadline", "until", "seen", "start_at"})
 NAMES: Final = {
     "start_at": "startAt",
@@ -71,10 +73,10 @@ def authors_of(plan: Plan, facts: Iterable[AnyFact]) -> Iterator[str]:
 
 
 def by_scheduler(fact: AnyFact, said: AnyFact | None) -> bool:
-    """It starts what comes next and ends the task, whichever fact (`said`) made that possible."""
+    """It starts what comes next, and ends, turns or parks the task, whatever an agent `said` of a call."""
     match fact:
         case TaskMoved(state=state):
-            return state in (TaskState.COMPLETED, TaskState.COMPENSATED)
+            return state in (TaskState.COMPLETED, TaskState.COMPENSATED) or isinstance(said, OF_AGENTS)
         case Offered():
             return True
         case Moved():
@@ -100,7 +102,7 @@ def author_of(plan: Plan, fact: AnyFact) -> str:
             return "supervisor"
         case Alerted():
             return "alerts"
-        case Claimed() | Reported() | Probed() | HandedBack() | LeaseRenewed():
+        case _ if isinstance(fact, OF_AGENTS):
             return plan.steps[fact.step].agent
         case CancelAsked() | PauseAsked() | ResumeAsked() | RetryAsked() | SkipAsked() | ResolveAsked():
             return fact.by

@@ -35,6 +35,7 @@ from makegood.errors import ActRefused
 from makegood.reading.past import StepPast
 
 ASKED_AGAIN = (Phase.PROBE_PLANNED, Phase.CHECK_PLANNED)
+OF_UNDOS = (Verdict.UNDONE, Verdict.KEPT, Verdict.LEFT, Verdict.ABSENT, Verdict.DONE)
 NOBODY = "?"
 """The name under which it is only tried whether an act would be taken."""
 
@@ -139,7 +140,7 @@ def open_acts(
     """
     found = list(_corrections(plan, task_id, head, now, unread))
     waiting = dict.fromkeys([*blocking(head), *unread])
-    tries = [(act, event) for step in waiting for act, event in _acts_on(plan, step)]
+    tries = [(act, event) for step in waiting for act, event in _acts_on(plan, head, step)]
     tries += [(OpenAct("resume"), ResumeAsked(NOBODY)), (OpenAct("cancel"), CancelAsked(NOBODY))]
     known = {(act.step, act.verdict) for act in found}
     for act, event in tries:
@@ -168,9 +169,10 @@ def _corrections(
             yield OpenAct("resolve", step.name, Verdict.DONE.value, result=True, corrects=True)
 
 
-def _acts_on(plan: Plan, step: int) -> Iterator[tuple[OpenAct, Act]]:
+def _acts_on(plan: Plan, head: Head, step: int) -> Iterator[tuple[OpenAct, Act]]:
+    """The likeliest first: of an undo that is stuck it is hardly ever asked whether its step happened."""
     name = plan.steps[step].name
-    for verdict in Verdict:
+    for verdict in OF_UNDOS if head.marks[step] == Phase.UNDO_STUCK else Verdict:
         yield OpenAct("resolve", name, verdict.value), ResolveAsked(step, verdict, NOBODY)
     yield OpenAct("retry", name), RetryAsked(step, NOBODY)
     yield OpenAct("skip", name), SkipAsked(step, NOBODY)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, assert_never
+from typing import Final, TypeAlias, TypeGuard, assert_never
 
 import msgspec
 
@@ -90,9 +90,10 @@ class Teller:
         self._last = ("", "")
 
     def tell(self, rows: Sequence[tuple[int, Row]]) -> list[Line]:
-        """The lines of the next rows. A call that these rows hand back is not told as made."""
+        """The lines of the next rows. A call of which these rows say that it was never sent is not told as
+        made."""
         facts = [fact for _, row in rows for fact in row.facts]
-        self._unsent |= {fact.attempt for fact in facts if isinstance(fact, HandedBack)}
+        self._unsent |= {fact.attempt for fact in facts if _never_sent(fact)}
         return [line for _, row in rows for line in self._tell_row(row)]
 
     def _tell_row(self, row: Row) -> Iterator[Line]:
@@ -258,6 +259,10 @@ def _given(plan: Plan, fact: SkipAsked | ResolveAsked) -> str:
     if fact.result is None:
         return ""
     return f", with the result {text_of(plan, plan.steps[fact.step].name, fact.result)}"
+
+
+def _never_sent(fact: AnyFact) -> TypeGuard[HandedBack | Reported]:
+    return isinstance(fact, HandedBack) or (isinstance(fact, Reported) and fact.reply is Reply.UNRESOLVED)
 
 
 def _is_next(row: Row, move: Moved, said: AnyFact | None) -> bool:
