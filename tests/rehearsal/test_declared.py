@@ -11,6 +11,7 @@ from makegood.demo import trips as demo_trips
 from makegood.errors import PayloadError
 from makegood.testing import Rehearsal, rehearse
 from makegood.testing.rehearsal.cases import FAULTS, IN_DOUBT
+from makegood.testing.rehearsal.performance import Performance, TurnedClock
 from makegood.testing.rehearsal.promises import Promise
 from tests.acceptance import trips as acceptance_trips
 from tests.rehearsal import plans
@@ -40,6 +41,16 @@ def test_every_call_is_struck_by_everything_within_five_seconds() -> None:
     }
     keyed = sum(step.keyed for step in plans.five.plan.steps)
     assert len(report.rows) == 2 + len(names) * (2 * len(FAULTS) + len(IN_DOUBT)) + keyed
+
+
+def test_a_task_is_named_after_its_plan() -> None:
+    document = {"step": "charge", "agent": "bank", "action": "charge", "undo": None, "class": {"keyed": True}}
+    for name, named in (("order", "order-1"), ("o" * 100, f"{'o' * 40}-1")):
+        plan = PlanDefinition.from_document({"plan": name, "body": document})
+        with TurnedClock() as clock:
+            task = Performance(clock, plan).finish()
+            assert task.task_id == task.record["taskId"] == named
+            assert task.record["steps"][0]["idempotencyKey"] == f"{named}-charge"
 
 
 def test_the_example_passes_as_it_is_declared() -> None:

@@ -38,7 +38,7 @@ def test_a_story_is_told_in_the_order_of_its_events() -> None:
     [finding] = rehearse(shop.plan, agents=[shop.agent]).broken
     told = [f"{line.who}: {line.what}" for line in finding.story]
     events = [
-        "hotel: undo of book: called, key trip-1-book-undo",
+        "hotel: undo of book: called, key stay-1-book-undo",
         "trouble: cancel is carried out, and the process dies before it hears so",
         "service hotels: cancels hotels-1",
         "hotel: undo of book: called again, try 2",

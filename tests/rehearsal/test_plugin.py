@@ -30,6 +30,17 @@ async def reserve_car(guest: str, hotel: str) -> str: ...
 @plan
 def trip(guest: str) -> str:
     return step(reserve_car, guest, hotel=step(reserve_hotel, guest))
+
+bank = Agent("bank", timeout=10)
+
+async def refund(receipt: str | None) -> None: ...
+
+@bank.action(undo=refund)
+async def charge(guest: str) -> str: ...
+
+@plan
+def order(guest: str) -> str:
+    return step(charge, guest)
 """
 
 TESTS = """
@@ -39,7 +50,7 @@ import pytest
 from makegood import Makegood
 from makegood.errors import PlanError
 from makegood.testing import Rehearsal, assert_settled, crash_after, happens_late, lost_answer
-from app import cars, hotel_service, hotels, reserve_hotel, trip
+from app import cars, hotel_service, hotels, order, reserve_hotel, trip
 
 @pytest.mark.parametrize("strike", [crash_after("reserve_hotel"), lost_answer("reserve_hotel"),
                                     happens_late("reserve_hotel")])
@@ -65,6 +76,14 @@ def test_what_is_cancelled_is_undone(makegood_play):
     task = makegood_play(trip, crash, agents=[hotels], cancel_at="reserve_car")
     assert_settled(task)
     assert task.state == "Compensated"
+
+def test_a_person_sees_to_what_is_in_doubt(makegood_play):
+    task = makegood_play(order, lost_answer("charge"), input="ann").finish()
+    assert task.state == "Failed"
+    assert "makegood resolve order-1 charge done" in task.why
+    task.resolve("charge", "done", '"receipt 17"', by="bob", why="the bank has it")
+    assert_settled(task)
+    assert (task.state, task.record["output"]) == ("Completed", "receipt 17")
 
 def test_a_rehearsal(makegood_rehearse):
     report = makegood_rehearse(trip, agents=[hotels])
@@ -113,7 +132,7 @@ def run(pytester: pytest.Pytester, tests: str) -> pytest.RunResult:
 
 
 def test_a_users_tests_pass(pytester: pytest.Pytester) -> None:
-    run(pytester, TESTS).assert_outcomes(passed=9)
+    run(pytester, TESTS).assert_outcomes(passed=10)
 
 
 def test_a_broken_promise_fails_with_its_story(pytester: pytest.Pytester) -> None:

@@ -34,7 +34,7 @@ class Broken(msgspec.Struct, frozen=True, omit_defaults=True):
 OVERDUE = "a call reached its service after its life was over"
 AT_THE_LEDGERS: Final = "is done and not there"
 """A complaint of the world on which this module has its own word: an action may use more than one service."""
-FOLLOWS: Final = ("S1:", "S3:", "S9:", "parked while", "L1:")
+FOLLOWS: Final = ("S1:", "S3:", "S9:", "parked while", "L1:", "it ended")
 """How complaints begin that follow from a promise of the user's that was found broken."""
 
 
@@ -119,6 +119,9 @@ def _in_the_record(trial: Trial, said: list[Testimony]) -> Iterator[Broken]:
 
 
 def _unsettled(trial: Trial, said: list[Testimony]) -> Iterator[Broken]:
+    if trial.head.paused:
+        yield Broken(Promise.SETTLES, "", "it never comes to rest: it is paused, and nobody resumed it")
+        return
     for index, opened in trial.head.open.items():
         name, phase = trial.plan.plan.steps[index].name, Phase(trial.head.marks[index])
         what = f"it never comes to rest: {opened.error or MOVED.get(phase, 'called')}"

@@ -1,13 +1,15 @@
-"""One run of a plan that a test directs: struck where it says, looked at whenever it likes."""
+"""One run of a plan that a test directs: struck where it says, looked at and acted on whenever it likes."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+import functools
+from collections.abc import Callable, Coroutine, Iterable
 from datetime import timedelta
 from types import ModuleType, TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from makegood.authoring.agent import Agent
 from makegood.authoring.plans import PlanDefinition
+from makegood.client.task import Task
 from makegood.core.record import AT_REST
 from makegood.payload import resolve
 from makegood.reading import view, why
@@ -16,11 +18,13 @@ from makegood.testing.rehearsal import outside
 from makegood.testing.rehearsal.cases import Case, Strike, check
 from makegood.testing.rehearsal.judging import broken
 from makegood.testing.rehearsal.made_up import MadeUp
+from makegood.testing.rehearsal.person import Person
 from makegood.testing.rehearsal.stage import Rehearsal, staged
 from makegood.testing.rehearsal.telling import story
 from makegood.testing.rehearsal.trial import Trial
 from makegood.testing.virtual import VirtualLoop
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -60,12 +64,28 @@ class TurnedClock:
         self._loop.close()  # where nothing ran by it, the runner never had it
 
 
+def _by_a_person(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[Any, P], T]:
+    """The act of makegood.Task, in virtual time and without its `await`."""
+
+    @functools.wraps(method)
+    def acting(self: Any, /, *args: P.args, **named: P.kwargs) -> T:
+        answer: T = self._clock.run(self._person.act(lambda task: method(task, *args, **named)))
+        return answer
+
+    return acting
+
+
 class Performance:
     """A task of a plan, under way in a world of its own; every fault strikes as it is told to.
 
     `input` is what the plan is given (if not said: made up); `agents` those whose own functions are run;
     `stage` (a Rehearsal, or the module that has it) says more; `cancel_at` is the step during whose call
     somebody cancels. Raises PlanError for a strike or a cancel that can come in no run of the plan.
+
+    It is acted on as a makegood.Task is: cancel, pause, resume, retry, skip and resolve take, return and
+    raise the same. An act is recorded when it returns; what it leads to comes as time passes.
     """
 
     def __init__(
@@ -85,22 +105,31 @@ class Performance:
         raw = made_up.input(input)
         self._clock = clock
         self._trial = Trial(plan, case, said, made_up, raw)
-        self._playing = clock.run(self._begin())
+        self._person = Person(self._trial)
+        clock.run(self._trial.world.begin())
 
-    async def _begin(self) -> "asyncio.Task[None]":
-        return asyncio.create_task(self._trial.world.play())
+    @property
+    def task_id(self) -> str:
+        """Its id: the plan's name and a number."""
+        return self._trial.task_id
 
     def finish(self) -> Self:
-        """Let time pass until it has come to rest.
+        """Let time pass until it has come to rest, also once more after somebody acted on it.
 
         Raises PlanError where an own function reached for anything but a fake service, or for none.
         """
-        self._clock.run(self._to_its_end())
+        self._clock.run(self._trial.world.come_to_rest())
         outside.check(self._trial)
         return self
 
-    async def _to_its_end(self) -> None:
-        await self._playing
+    # --- acting, as a person does
+
+    cancel = _by_a_person(Task[Any].cancel)
+    pause = _by_a_person(Task[Any].pause)
+    resume = _by_a_person(Task[Any].resume)
+    retry = _by_a_person(Task[Any].retry)
+    skip = _by_a_person(Task[Any].skip)
+    resolve = _by_a_person(Task[Any].resolve)
 
     # --- how it stands
 

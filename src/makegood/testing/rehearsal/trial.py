@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from makegood.authoring.plans import PlanDefinition
-from makegood.core.events import HandedBack, Offered
+from makegood.core.events import Act, HandedBack, Offered
 from makegood.core.plan import StepPlan
 from makegood.core.record import AT_REST, Head, Kind, Phase
 from makegood.reading.phrases import MOVED
@@ -26,8 +26,12 @@ from makegood.testing.simulation.member import Member
 from makegood.testing.simulation.network import Network
 from makegood.testing.simulation.scenarios import Scenario
 from makegood.testing.simulation.world import World, play, settles_within
-from makegood.testing.virtual import Process
+from makegood.testing.virtual import Process, virtual_loop
 
+NAMED = 40
+"""Letters of a plan's name with which the ids of its tasks begin, as in ids that the client makes."""
+SETTLED = 0.1
+"""Seconds after which we look once more whether what has come to rest stays so."""
 LINGERS = 0.5
 """Seconds that the service takes during whose call somebody cancels, so that they come in time."""
 
@@ -44,6 +48,31 @@ class RehearsedWorld(World):
         super().__init__(scenario, lag=0.0, cast=cast)
         self._downs = {strike.call: strike.down for strike in strikes}
         self._down = 0.0
+        self._found: list[str] = []
+
+    async def play(self) -> None:
+        await self.begin()
+        await self.come_to_rest()
+        self.seconds_played = self.seconds
+
+    async def begin(self) -> None:
+        """Start the process in which the task is submitted; all else comes as time passes."""
+        virtual_loop().set_exception_handler(self._fell_over)
+        self.launch()
+
+    async def come_to_rest(self) -> None:
+        """Wait until the task rests, or only more of the same can come, and check how it stands then.
+
+        What an earlier check found is forgotten: somebody may have acted since.
+        """
+        await self._settle()
+        await sleep(SETTLED)
+        await self._settle()
+        for found in self._found:
+            self.complaints.remove(found)
+        before = len(self.complaints)
+        self._check()
+        self._found = self.complaints[before:]
 
     def calls(self) -> dict[tuple[str, Kind], int]:
         """How often each step's service was called, by step and kind."""
@@ -67,10 +96,20 @@ class RehearsedWorld(World):
             await sleep(dark + 0.5)
             if self.watch.at_rest():
                 return
-        self.complaints.append("L1: it never settles")
+
+    def _check(self) -> None:
+        if not self.watch.at_rest():
+            self.complaints.append("L1: it never settles")
+        super()._check()
+        for member in self.members:
+            self.watch.guard(member.check_slots)
 
     def _hopeless(self) -> bool:
-        return any(map(self._in_vain, self.watch.runs))
+        return any(self._in_vain(run) or self._is_held(run) for run in self.watch.runs)
+
+    def _is_held(self, run: Run) -> bool:
+        """Whether it is paused, and its last call is over."""
+        return run.head.paused and all(flight.over for flight in self.watch.flights_of(run.task_id))
 
     def _in_vain(self, run: Run) -> bool:
         handed_back = sum(isinstance(fact, HandedBack) for row in run.rows for fact in row.facts)
@@ -105,6 +144,12 @@ class Trial:
     # --- how it stands
 
     @property
+    def task_id(self) -> str:
+        """The id under which it is submitted."""
+        [user] = self.world.people.users
+        return user.task_id
+
+    @property
     def run(self) -> Run:
         """The task, as the store holds it."""
         [run] = self.world.watch.runs
@@ -121,8 +166,10 @@ class Trial:
 
     @property
     def untroubled(self) -> bool:
-        """Whether nothing at all is in its way."""
-        return not (self.case.strikes or self.case.cancel_at or self.stage.expects_refusal)
+        """Whether nothing at all is in its way, and nobody acted on it."""
+        acts = (isinstance(fact, Act) for row in self.run.rows for fact in row.facts)
+        trouble = self.case.strikes or self.case.cancel_at or self.stage.expects_refusal
+        return not (trouble or any(acts))
 
     @property
     def missed(self) -> list[Strike]:
@@ -167,5 +214,6 @@ def _scenario(plan: PlanDefinition[Any, Any], case: Case, stage: Rehearsal, inpu
         cancel_at=case.cancel_at,
         slow=slow,
         input=input,
+        tasks=plan.name[:NAMED],
         more={name: document[name] for name in ("input", "output", "secrets") if name in document},
     )

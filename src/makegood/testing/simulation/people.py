@@ -97,7 +97,7 @@ class People:
     """Everybody: the users of a world's tasks, and those who look after them."""
 
     def __init__(self, world: "World", begin_at: Sequence[float], chance: Random) -> None:
-        self.users = [User(world, f"trip-{n}", at) for n, at in enumerate(begin_at, 1)]
+        self.users = [User(world, f"{world.scenario.tasks}-{n}", at) for n, at in enumerate(begin_at, 1)]
         self._world = world
         self._chance = chance
 

@@ -32,7 +32,8 @@ class Scenario:
     somebody cancels; `slow` are seconds that a service takes; `moody` services refuse, are busy or answer
     what cannot be recorded, by chance; `ends` is how a task ends without a doubt left;
     a task starts `starts_in` seconds after it was submitted, and has `deadline` seconds from there;
-    `input` is the JSON that tasks are given; `more` is the rest of the plan document.
+    `input` is the JSON that tasks are given; `more` is the rest of the plan document; `tasks` is how the
+    ids of tasks begin.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Scenario:
     starts_in: float = 0
     moody: bool = False
     input: bytes = b"{}"
+    tasks: str = "trip"
     more: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
