@@ -87,7 +87,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreGone(StoreUnavailable):
-    """The store's file, or its log, was deleted or replaced while open. It stays so for this process."""
+    """The store's file, or its log, was deleted, replaced or cut while open. It stays so for this process."""
 
 
 class SchemaMismatch(StoreError):

@@ -27,7 +27,7 @@ from makegood.testing.conformance import COMMITTED, Run, change
 from tests.soak.clocks import AHEAD, RIGHT, WrongClock
 
 PROGRAMS = Path(__file__).with_name("programs.py")
-LOST = r"the log of .*tasks\.db was deleted or replaced while open"
+LOST = r"the log of .*tasks\.db was deleted, replaced or cut short while open"
 
 
 def sqlite_file(path: Path) -> SqliteFile:
@@ -219,9 +219,7 @@ def test_a_file_that_was_deleted_is_not_written_on(path: Path, run: Run) -> None
     take_away(path, "")
     with pytest.raises(StoreUnavailable, match="deleted or replaced"):
         run(store.commit([change()]))
-    with pytest.raises(
-        StoreUnavailable, match="deleted while a process had it open: end every process on it"
-    ):
+    with pytest.raises(StoreUnavailable, match="deleted or cut while a process had it open: end every"):
         run(SqliteStore(path).open())  # beside the log of the other one
     run(store.close())
 
@@ -274,6 +272,45 @@ def test_who_had_a_log_that_was_deleted_neither_goes_on_nor_writes_it_over_other
     run(second.open())  # all is closed that had the old one
     assert list(run(second.commit([change("ours")]))) == [COMMITTED]
     run(second.close())
+
+
+def test_a_log_that_is_cut_short_ends_who_has_it_and_harms_no_page(path: Path, run: Run) -> None:
+    """A cleaner of logs empties it (`copytruncate`, `> FILE`). Pages would be gone of what was moved over."""
+    store, second = SqliteStore(path), SqliteStore(path)
+    run(store.open())
+    old = [f"old-{n}" for n in range(300)]
+    run(store.commit([change(name, row=bytes(3000)) for name in old]))
+    run(store.close())  # moves all into the file
+    run(store.open())
+    run(second.open())
+    run(store.commit([change("late")]))
+    os.truncate(path.with_name("tasks.db-wal"), 0)
+    for each in (second, store):
+        with pytest.raises(StoreGone, match=LOST):
+            run(each.commit([change()]))
+    assert seen_by_another(path) == []
+    run(store.close())
+    run(second.close())
+    assert tasks_in(path) == set(old)
+    run(second.open())
+    assert list(run(second.commit([change("ours")]))) == [COMMITTED]
+    run(second.close())
+
+
+def test_a_log_that_sqlite_itself_cuts_is_none_that_is_lost(path: Path, run: Run) -> None:
+    """As a process does that has found the disk full; and it may come between our look at index and log."""
+    store, file = SqliteStore(path), sqlite_file(path)
+    run(store.open())
+    run(file.open())
+    for n in range(20):
+        run(store.commit([change(f"t-{n}", row=bytes(3000))]))
+        assert file._connection is not None
+        file._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        assert path.with_name("tasks.db-wal").stat().st_size == 0
+        assert list(run(store.commit([change(f"u-{n}")]))) == [COMMITTED]
+    file.close()
+    run(store.close())
+    assert len(tasks_in(path)) == 40
 
 
 def test_a_commit_into_a_log_that_is_gone_by_then_is_uncertain(path: Path, run: Run) -> None:

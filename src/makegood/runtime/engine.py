@@ -156,7 +156,7 @@ class Engine:
 
     async def _until_gone(self) -> None:
         await self._gone.wait()
-        raise StoreGone("the store was deleted or replaced while open, as the log says; start again")
+        raise StoreGone("the store was deleted, replaced or cut while open, as the log says; start again")
 
     async def _stay_member(self) -> None:
         await every(MEMBER_LEASE / 3000, self._renew_membership, "membership")

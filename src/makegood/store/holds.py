@@ -33,6 +33,11 @@ INDEX_USERS: Bytes = 128, 1
 WRITER: Bytes = 0x40000200, 1
 """Our own place in the database, the first behind those that SQLite locks: who has it writes."""
 
+LOG_HEAD, FRAME_HEAD = 32, 24
+"""Bytes before a log's first frame, and before the page in each."""
+_INDEX_HEAD = struct.Struct("=14xHI")
+"""In the log's index: how large a page is, and how many frames of the log count."""
+
 WAL_MODE = 18, b"\2\2"
 """What stands where in the header of a database that has a log (sqlite.org/fileformat.html)."""
 PAUSES = 0.0002, 0.0008, 0.002
@@ -75,10 +80,25 @@ class Hold:
 
     @property
     def lost(self) -> bool:
-        """Whether the log was, or its index. Then, for good: what this process reads there may be in nobody
-        else's eyes."""
-        self._lost = self._lost or not all(_leads_to(path, file) for path, file in self._log.items())
+        """Whether the log was, or its index, or it was cut short. Then, for good: what this process reads
+        there may be in nobody else's eyes."""
+        self._lost = self._lost or not self._is_whole()
         return self._lost
+
+    def _is_whole(self) -> bool:
+        if not all(_leads_to(path, file) for path, file in self._log.items()):
+            return False
+        return not self._log or self._holds_all() or self._holds_all()
+
+    def _holds_all(self) -> bool:
+        """Whether the log is as long as its index says (sqlite.org/walformat.html). A second look decides:
+        SQLite may begin the log anew between the two, index first."""
+        head = os.pread(self._descriptors[1], _INDEX_HEAD.size, 0)
+        if len(head) < _INDEX_HEAD.size:
+            return False
+        page, frames = _INDEX_HEAD.unpack(head)
+        needed: int = LOG_HEAD + frames * (FRAME_HEAD + page) if frames else 0
+        return _size_of(f"{self._database}-wal") >= needed
 
     def enter(self, connection: apsw.Connection) -> None:
         """One more connection, before it reads anything. Raises BusyError while somebody deletes the log."""
@@ -174,8 +194,8 @@ def hold_of(path: Path, database: str) -> Hold:
 def lost_log(path: Path) -> str:
     """What is to be said where a log is lost."""
     return (
-        f"the log of {path} was deleted or replaced while open, and what this process committed last may be "
-        "lost; end every process on it and start again"
+        f"the log of {path} was deleted, replaced or cut short while open, and what this process committed "
+        "last may be lost; end every process on it and start again"
     )
 
 
@@ -186,6 +206,14 @@ def _identity_of(path: str | os.PathLike[str]) -> Identity | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+def _size_of(path: str) -> int:
+    """In bytes; -1 where none can be seen."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
 
 
 def _leads_to(path: str, file: Identity) -> bool:

@@ -278,10 +278,12 @@ def pauses(jitter: Callable[[], float]) -> Iterator[float]:
 def _explained(error: apsw.Error) -> str:
     code = apsw.mapping_extended_result_codes.get(getattr(error, "extendedresult", 0))
     way_out = next((text for kind, text in _WAYS_OUT.items() if isinstance(error, kind)), "try again")
+    if code == "SQLITE_IOERR_WRITE":
+        way_out = f"let this user write the file and its log (-wal), and {way_out}"
     if code == "SQLITE_IOERR_SHMSIZE":  # the index of the log could not be made as large as it must be
         way_out = _WAYS_OUT[apsw.FullError]
     if code == "SQLITE_IOERR_SHORT_READ":  # of a log that is new, by the index of an older one
-        way_out = "it or its log was deleted while a process had it open: end every process on it"
+        way_out = "it or its log was deleted or cut while a process had it open: end every process on it"
     return f"{error}{f' ({code})' if code else ''}; {way_out}"
 
 
