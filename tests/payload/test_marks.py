@@ -21,6 +21,14 @@ U = TypeVar("U")
 Bound = TypeVar("Bound", bound=Hidden)
 Default = extensions.TypeVar("Default", default=Hidden)
 
+
+class Personal(Secret):
+    """A mark of one's own."""
+
+
+class Health(Personal): ...
+
+
 Card = extensions.TypeAliasType("Card", Hidden)
 Many = extensions.TypeAliasType("Many", list[T], type_params=(T,))
 
@@ -146,6 +154,10 @@ MARKED: list[tuple[Any, set[tuple[Any, ...]]]] = [
     (Further, {("*",)}),
     (FurtherWords, {("*", "*")}),
     (Fixed, {("body",)}),
+    (Annotated[str, Personal], {()}),
+    (Annotated[str, Personal()], {()}),
+    (list[Annotated[str, "x", Health]], {("*",)}),
+    (Page[Annotated[str, Health]], {("items", "*")}),
     (BoundBox, {("body",)}),
     (BoundBox[Any], set()),
     (DefaultBox, {("body",)}),

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from dataclasses import field as dc_field
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 from uuid import UUID
 
 import attrs
 import msgspec
 import pydantic
 import pytest
+import typing_extensions as extensions
 
 from makegood.errors import PayloadError
 from makegood.payload import codec_for, schema_of
@@ -303,7 +304,11 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "a tuple too long": ((1, "a", 2), tuple[int, str], "^input"),
     "past what a float can hold": (2**70 + 1, float, "^input"),
     "a float for an int": (1.5, int, "^input: Expected `int`"),
-    "a string for an enum": ("red", Colour, "^input cannot be kept exactly: str 'red' would be read back as"),
+    "a string for an enum": (
+        "red",
+        Colour,
+        "^input cannot be kept exactly: str 'red' .*; give Colour.RED",
+    ),
 }
 
 
@@ -373,6 +378,45 @@ class Lost:
     where: "Nowhere"  # type: ignore[name-defined]  # noqa: F821
 
 
+class Generally(Protocol[T]):
+    it: T
+
+
+@dataclass
+class Formal(Generally[int]):
+    more: "Formal | None" = None
+
+
+Items = extensions.TypeVarTuple("Items")
+
+
+@dataclass
+class Several(Generic[*Items]):
+    them: int
+
+
+Alias = extensions.TypeAliasType("Alias", str)
+Listed = extensions.TypeAliasType("Listed", list[T], type_params=(T,))
+
+
+@dataclass
+class Renamed:
+    name: str
+    given: Alias
+    more: "Renamed | None" = None
+
+
+class Inside(msgspec.Struct):
+    them: dict[str, Renamed | None]
+
+
+class Modelled(pydantic.BaseModel):
+    given: Alias
+    listed: Listed[int]
+
+
+ALIAS = "type alias Alias cannot be written as JSON, except in a pydantic model; write the type itself"
+
 IN_VAIN: dict[str, tuple[Any, str]] = {
     "dataclasses": (
         Scalars | Everything,
@@ -391,6 +435,17 @@ IN_VAIN: dict[str, tuple[Any, str]] = {
     "a callable": (Callable[[], int], "cannot be written as JSON"),
     "JSON as it comes": (list[msgspec.Raw], "nobody has looked at; declare Any"),
     "what takes anything and keeps it not": (Holds[Loose], "the extras are not written; make it a BaseModel"),
+    "a generic Protocol": (
+        Formal,
+        "^type Formal cannot be written as JSON; write its fields in a class .* without a generic Protocol",
+    ),
+    "the same in a field": (Holds[list[Formal]], "^Holds.it: type Formal cannot be written as JSON"),
+    "variadic": (Several[int, str], "^type Several cannot be .* a TypeVarTuple among its bases"),
+    "a type alias": (Alias, f"^{ALIAS}.* Alias: TypeAlias = "),
+    "a generic one": (Listed[int], "^type alias Listed cannot"),
+    "the same in a list": (list[Alias | None], f"^{ALIAS}"),
+    "the same as a field": (Renamed, f"^Renamed.given: {ALIAS}"),
+    "a field deep in a type": (Inside, f"^Renamed.given: {ALIAS}"),
     "a name that is not there": (Lost, "name 'Nowhere' is not defined"),
 }
 
@@ -400,3 +455,9 @@ def test_refused_when_it_is_declared(case: str) -> None:
     hint, why = IN_VAIN[case]
     with pytest.raises(PayloadError, match=why):
         codec_for(hint)
+
+
+def test_a_type_alias_works_in_a_pydantic_model() -> None:
+    codec = codec_for(Modelled)
+    model = Modelled(given="x", listed=[1])
+    assert codec.decode(codec.encode(model)) == model

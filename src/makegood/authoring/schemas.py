@@ -45,6 +45,8 @@ def _parts(schema: Schema, secrets: Secrets, defs: Mapping[str, Schema]) -> Iter
         yield defs.get(str(schema["$ref"]).rpartition("/")[2], {}), secrets
     for word in ("anyOf", "oneOf", "allOf"):
         yield from ((option, secrets) for option in schema.get(word, ()))
+    if "contentSchema" in schema:  # of the JSON in a text
+        yield schema["contentSchema"], secrets
     fields = schema.get("properties", {})
     # A model may be read by other names than those that it is written by: then any field may be the one.
     others = frozenset(path[1:] for path in secrets if path and path[0] not in fields)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime, time
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import msgspec
@@ -121,7 +122,7 @@ _HINTS = {
     "`float`, got `null`": "; NaN and infinity have no JSON",
     "Invalid decimal": ', write it as "12.50"',
     "Invalid RFC3339 encoded datetime": ', write it as "2027-01-31T09:30:00Z"',
-    "Invalid RFC3339 encoded date": ', write it as "2027-01-31"',
+    "Invalid RFC3339 encoded date": ', write it as "2027-01-31"; a datetime has its day as date()',
     "Invalid RFC3339 encoded time": ', write it as "09:30:00"',
     "Invalid ISO8601 duration": ', write it as "PT90S"',
     "Invalid UUID": ', write it as "6f1c1e4e-9f4b-4a52-8f0e-2b3c4d5e6f70"',
@@ -229,6 +230,8 @@ def _lost(given: Any, back: Any, where: str, *, tactful: bool) -> str:
     way_out = "declare the type that it has, or give a value that JSON can hold"
     if isinstance(given, float) and isinstance(back, Decimal):
         way_out = 'a float has no exact digits, write Decimal("12.50")'
+    elif isinstance(back, Enum) and not tactful:
+        way_out = f"give {type(back).__qualname__}.{back.name}"
     return f"{said} {one} would be read back as {other}; {way_out}"
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from makegood.payload.foreign import is_model, is_root_model
 from makegood.payload.hints import field_hints, is_typed_dict
+from makegood.payload.rewriting import Rewritten, rewriting
 
 
 class Part(NamedTuple):
@@ -78,10 +79,14 @@ def _struct_fields(cls: type[msgspec.Struct], hints: dict[str, Any]) -> dict[str
 
 def _model_fields(cls: Any) -> dict[str, Part]:
     """The fields of a pydantic model, under the names that its JSON has."""
+    rewritten = rewriting(cls).fields
+    said = {
+        name: [*info.metadata, *[Rewritten] * (name in rewritten)] for name, info in cls.model_fields.items()
+    }
     return {
         name: Part(
             info.serialization_alias or info.alias or name,
-            Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation,
+            Annotated[info.annotation, *said[name]] if said[name] else info.annotation,
             info.is_required(),
             foreign=True,
         )

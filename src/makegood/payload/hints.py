@@ -64,6 +64,11 @@ def is_typed_dict(cls: Any) -> bool:
     return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__total__")
 
 
+def is_alias(hint: Any) -> bool:
+    """Whether a hint is a type alias that is an object of its own: `type X = ...`, or a TypeAliasType."""
+    return type(get_origin(hint) or hint).__name__ == "TypeAliasType"
+
+
 def field_hints(hint: Any) -> dict[str, Any]:
     """The hints of a class's fields by name, in generic bases with what their type variables are given.
 
@@ -89,7 +94,8 @@ def _inner(hint: Any) -> Any:
     """A hint without its outermost wrapping; the same where it has none."""
     if isinstance(hint, NewType):
         return hint.__supertype__
-    if type(alias := get_origin(hint) or hint).__name__ == "TypeAliasType":
+    if is_alias(hint):
+        alias = get_origin(hint) or hint
         return filled(_value_of(alias), dict(zip(alias.__type_params__, get_args(hint), strict=False)))
     if get_origin(hint) is Annotated or _said(hint) in _SAID_OF_FIELDS:
         return get_args(hint)[0]

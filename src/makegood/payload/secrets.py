@@ -10,6 +10,7 @@ from makegood.errors import PlanError
 from makegood.payload.fields import Part, fields_of, further_fields
 from makegood.payload.foreign import is_model
 from makegood.payload.hints import alternatives, field_hints
+from makegood.payload.rewriting import is_rewritten
 
 Found = TypeVar("Found")
 
@@ -29,8 +30,9 @@ class Secret:
 
 
 def is_marked(hint: Any) -> bool:
-    """Whether a hint marks all of a value as secret."""
-    return any(map(_is_mark, getattr(hint, "__metadata__", ())))
+    """Whether a hint marks all of a value as secret: by a mark, or where it holds one that its JSON, which is
+    written in another form, has nobody knows where."""
+    return _has_mark(hint) or (is_rewritten(hint) and mentions_mark(hint))
 
 
 def marks_any(hint: Any) -> bool:
@@ -43,7 +45,7 @@ def mentions_mark(hint: Any) -> bool:
     seen, rest = [], [hint]
     while rest:
         one = rest.pop()
-        if is_marked(one):
+        if _has_mark(one):
             return True
         if one not in seen:
             seen.append(one)
@@ -101,8 +103,13 @@ def names_in(*hints: Any) -> frozenset[str]:
     return frozenset(name for hint in hints for name, _ in _fields_in(hint))
 
 
+def _has_mark(hint: Any) -> bool:
+    return any(map(_is_mark, getattr(hint, "__metadata__", ())))
+
+
 def _is_mark(metadata: Any) -> bool:
-    return metadata is Secret or isinstance(metadata, Secret)
+    """Whether this is Secret, a class derived from it, or an object of one."""
+    return isinstance(metadata, Secret) or (isinstance(metadata, type) and issubclass(metadata, Secret))
 
 
 def _fields_in(hint: Any) -> Iterator[tuple[str, Any]]:

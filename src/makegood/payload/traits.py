@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 from msgspec import inspect as types
 
-from makegood.errors import PayloadError
+from makegood.errors import MakegoodError, PayloadError
 from makegood.payload.defaults import leaves_defaults_out
-from makegood.payload.faults import ambiguous, unsupported
+from makegood.payload.faults import unsupported
 from makegood.payload.foreign import is_model, is_validated_dataclass, keeps_undeclared, read
 from makegood.payload.forms import Form, form_of
 from makegood.payload.secrets import Marks, marks_of
+from makegood.payload.unfit import unfit
 
 
 class Traits(msgspec.Struct):
@@ -44,9 +45,10 @@ def traits_of(hint: Any) -> Traits:
         traits.marks = marks_of(hint)
     except NameError as error:
         raise PayloadError(f"type {hint!r}: {error}; define it where the hint can see it") from None
-    except (TypeError, ValueError, RuntimeError) as error:
-        text = ambiguous if "Type unions" in str(error) else unsupported
-        raise PayloadError(f"{text(f'type {hint!r}')} ({error})") from None
+    except MakegoodError:
+        raise
+    except Exception as error:  # a library may fail on a type in any way
+        raise unfit(hint, error) from None
     return traits
 
 
