@@ -98,7 +98,7 @@ def test_an_engine_whose_store_is_gone_ends_itself(yard: Yard) -> None:
     engine = yard.engine("tests.acceptance.slow")
     Path(f"{yard.store_url.removeprefix('sqlite:///')}-shm").unlink()
     assert engine.ended() == 1
-    assert "was deleted or replaced while open" in engine.talk
+    assert "was deleted, replaced or cut while open" in engine.talk
 
 
 def test_an_engine_that_waits_for_a_locked_store_can_be_ended(yard: Yard) -> None:

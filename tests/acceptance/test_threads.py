@@ -4,7 +4,7 @@ from time import monotonic, sleep
 
 from makegood import Makegood
 from makegood.core.events import LeaseRenewed
-from makegood.runtime.process import EXIT_STUCK
+from makegood.runtime.ending import EXIT_STUCK
 from tests.acceptance import slow
 from tests.acceptance.yard import Yard, until
 

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,31 @@ async def called_off() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
+async def exits_at_the_end() -> AsyncIterator[None]:
+    yield
+    raise SystemExit(9)
+
+
+@asynccontextmanager
+async def heeding_nothing() -> AsyncIterator[None]:
+    yield
+    while not told.count("over"):
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.6)
+            told.append("over")
+
+
+@asynccontextmanager
 async def never_begun() -> AsyncIterator[None]:
     if told:  # as ever: its sibling is open
         raise asyncio.CancelledError
+    yield
+
+
+@asynccontextmanager
+async def exits() -> AsyncIterator[None]:
+    if told:
+        raise SystemExit("no URL")
     yield
 
 
@@ -85,7 +108,14 @@ def test_it_is_entered_before_the_first_call_and_left_after_the_last(tmp_path: P
     assert told == ["opened", "hello", "closed", "opened", "bye", "closed"]
 
 
-@pytest.mark.parametrize(("lifespan", "words"), [(torn, "ConnectionError"), (never_begun, "CancelledError")])
+@pytest.mark.parametrize(
+    ("lifespan", "words"),
+    [
+        (torn, "ConnectionError: no line"),
+        (never_begun, "CancelledError"),
+        (exits, "SystemExit: no URL"),
+    ],
+)
 def test_one_that_cannot_begin_names_its_agent_and_leaves_nothing_open(
     tmp_path: Path, lifespan: object, words: str
 ) -> None:
@@ -119,11 +149,14 @@ def test_a_start_that_fails_later_leaves_them_and_closes_the_store(tmp_path: Pat
     assert not any(name.startswith(str(path)) for name in held)
 
 
-@pytest.mark.parametrize("lifespan", [torn_at_the_end, called_off, endless])
+@pytest.mark.parametrize(
+    "lifespan", [torn_at_the_end, called_off, exits_at_the_end, endless, heeding_nothing]
+)
 def test_one_that_ends_badly_keeps_no_other_from_ending(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, lifespan: object
 ) -> None:
     monkeypatch.setattr(lifespans, "LEAVING_MAX", 0.2)
+    monkeypatch.setattr(lifespans, "CUT_OFF_MAX", 0.2)
 
     async def work() -> None:
         agents = [agent("phones", line), agent("radios", lifespan)]
@@ -131,8 +164,39 @@ def test_one_that_ends_badly_keeps_no_other_from_ending(
             pass
 
     run(work)
-    assert told == ["opened", "closed"]
+    assert told[:2] == ["opened", "closed"]
     assert "agent radios: its lifespan did not end well" in caplog.text
+
+
+def test_it_is_left_in_the_task_it_was_entered_in_and_actions_see_its_context(tmp_path: Path) -> None:
+    line_of: ContextVar[str] = ContextVar("line_of")
+
+    @asynccontextmanager
+    async def in_one_task() -> AsyncIterator[None]:
+        async with asyncio.TaskGroup():
+            line_of.set("line 7")
+            began = asyncio.current_task()
+            yield
+        told.append(f"same task: {began is asyncio.current_task()}")
+
+    phones = Agent("phones", lifespan=in_one_task)
+
+    @phones.action(undo=None)
+    async def tell_line() -> None:
+        told.append(line_of.get("no line"))
+
+    @plan
+    def tell() -> None:
+        step(tell_line)
+
+    async def work() -> None:
+        makegood = Makegood(f"sqlite:///{tmp_path}/tasks.db", [phones])
+        await asyncio.create_task(makegood.__aenter__())
+        await (await makegood.submit(tell)).result(20)
+        await makegood.__aexit__(None, None, None)
+
+    run(work)
+    assert told == ["line 7", "same task: True"]
 
 
 def test_what_is_no_function_is_refused() -> None:

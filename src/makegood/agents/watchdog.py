@@ -1,11 +1,13 @@
-"""Names an async action that blocks its loop: while it does, nothing else of this process moves."""
+"""Names an action or a lifespan that blocks its loop: while it does, nothing else of this process moves."""
 
 import asyncio
+import contextlib
 import logging
 import selectors
 import sys
 import threading
 import traceback
+from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from types import FrameType
@@ -18,7 +20,15 @@ BEAT = 0.25
 BLOCKED_AFTER = 1.0
 ASYNCIO = f"{Path(asyncio.__file__).parent}/"
 MAKEGOOD = f"{Path(__file__).parents[1]}/"
-IDLE = selectors.__file__
+BETWEEN = (selectors.__file__, contextlib.__file__)
+"""Where a stack of the user's code passes through, or of a loop that has nothing to do."""
+
+
+def whose(stack: Iterable[traceback.FrameSummary]) -> str:
+    """The user's function that the loop runs in this stack, outermost call first, and its place; or ""."""
+    above_the_loop = takewhile(lambda call: not call.filename.startswith(ASYNCIO), reversed(list(stack)))
+    theirs = [call for call in above_the_loop if not call.filename.startswith((MAKEGOOD, *BETWEEN))]
+    return f"{theirs[-1].name} at {theirs[-1].filename}:{theirs[-1].lineno}" if theirs else ""
 
 
 class Watchdog:
@@ -68,8 +78,4 @@ class Watchdog:
         """What the loop runs just now: the action, by its name and line, or other code of the user."""
         frame: FrameType | None = sys._current_frames().get(self._loop_thread)
         stack = traceback.extract_stack(frame) if frame is not None else []
-        above_the_loop = takewhile(lambda call: not call.filename.startswith(ASYNCIO), reversed(stack))
-        theirs = [call for call in above_the_loop if not call.filename.startswith((MAKEGOOD, IDLE))]
-        if not theirs:
-            return "makegood itself, or by a machine that is too busy or was asleep"
-        return f"{theirs[-1].name} at {theirs[-1].filename}:{theirs[-1].lineno}"
+        return whose(stack) or "makegood itself, or by a machine that is too busy or was asleep"

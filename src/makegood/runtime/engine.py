@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from makegood.agenda import every
-from makegood.agents.lifespans import Lifespans
+from makegood.agents.lifespans import Lifespans, Stage
 from makegood.agents.runner import Runner
 from makegood.agents.watchdog import Watchdog
 from makegood.alerts import Hook
@@ -41,9 +41,10 @@ class Engine:
     """A desk with all its rooms (when there are agents), or with none (a client that only submits and acts).
 
     `chance` gives ids and jitter. `watched`: a thread names the action that blocks the loop. `stuck` is told
-    the name of a call whose thread runs past timeout and settle; such a process should end. `audit_every`:
-    the store is audited every so many seconds. `alerts` are told of each task that is parked.
-    `envelope` closes what is stored.
+    the name of a call whose thread runs past timeout and settle, and of a lifespan that cannot be stopped;
+    such a process should end. `stage` is told what begins while it starts and stops, and how many seconds
+    that may take. `audit_every`: the store is audited every so many seconds. `alerts` are told of each task
+    that is parked. `envelope` closes what is stored.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Engine:
         chance: random.Random | None = None,
         watched: bool = True,
         stuck: Callable[[str], None] | None = None,
+        stage: Stage | None = None,
         audit_every: float | None = None,
         alerts: Sequence[Hook] = (),
         envelope: Envelope | None = None,
@@ -71,7 +73,8 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._gone = asyncio.Event()
         self._watchdog = Watchdog(self.clock) if watched else None
-        self._lifespans = Lifespans(agents)
+        self._stage = stage or (lambda what, seconds: None)
+        self._lifespans = Lifespans(agents, stage=self._stage, stuck=stuck or (lambda what: None))
         self._started_at: Millis = 0
         self._loops: list[Callable[[], Coroutine[Any, Any, None]]] = [self.desk.run]
         if agents:
@@ -97,32 +100,46 @@ class Engine:
         self.desk.rooms.agents = self._runner
         self._loops += [scheduler.run, supervisor.run, self._runner.run, self._stay_member]
 
+    @property
+    def is_up(self) -> bool:
+        """Whether it was started, and nothing kept it from that."""
+        return bool(self._tasks)
+
     async def start(self) -> None:
         """Open the store, enter the agents' lifespans, and let every room make its rounds.
 
         Raises StoreError, and MakegoodError with the agent whose lifespan failed; nothing is left open then.
         """
+        self._stage("the store", LAST_WORDS)
         try:
             await self.store.open()
             await self.store.now()
             self._started_at = self.desk.now()
+            if self._runner is not None and self._watchdog is not None:
+                self._watchdog.start()
             await self._lifespans.enter()
             if self._runner is not None:
                 await self._renew_membership()
         except BaseException:
             await self._lifespans.leave()
-            await self.store.close()
+            await self.let_go()
             raise
-        if self._runner is not None and self._watchdog is not None:
-            self._watchdog.start()
-        self._tasks = [asyncio.create_task(loop()) for loop in self._loops]
+        self._tasks = [self._begin(loop) for loop in self._loops]
+
+    def _begin(self, loop: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+        return asyncio.create_task(loop(), context=self._lifespans.context)
 
     async def stop(self, grace: float = GRACE, *, leave_running: bool = True) -> None:
         """Give running calls `grace` seconds, record what came of them, and let go of everything.
 
         What cannot be cut off dies with the process. Where the process lives on, `leave_running` must be
         False: such a call may still have its effect, so it is waited for, and its lease is kept meanwhile.
+        One that never was up has let go of everything already.
         """
+        if not self.is_up:
+            return
+        if self._tasks[0].done():  # the desk's: what came of the calls is recorded whoever cancelled it
+            self._tasks.append(self._begin(self.desk.run))
         over = self.clock.monotonic() + grace
         patience = LAST_WORDS
         if self._runner is not None:
@@ -135,22 +152,25 @@ class Engine:
         self.desk.close()
         await self._lifespans.leave()
         if self._runner is not None:
+            self._stage("the store", LAST_WORDS)
             await self._leave()
         await self.let_go()
 
     async def let_go(self) -> None:
         """Of what does not end with the event loop: of the store, and of the watchdog's thread."""
+        self._stage("the store", LAST_WORDS)
         if self._watchdog is not None:
             self._watchdog.stop()
         await self.store.close()
 
     async def failed(self) -> None:
-        """Wait until a room's loop ends, which none should, or the store is gone; raises what ended it."""
-        gone = asyncio.create_task(self._until_gone())
+        """Wait until a room's loop or a lifespan ends, which none should, or the store is gone; raises it."""
+        watching = [asyncio.create_task(self._until_gone()), asyncio.create_task(self._lifespans.failed())]
         try:
-            done, _ = await asyncio.wait([*self._tasks, gone], return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait([*self._tasks, *watching], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            for each in watching:
+                each.cancel()
         for ended in done:
             ended.result()
 

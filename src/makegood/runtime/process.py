@@ -3,22 +3,23 @@
 import asyncio
 import logging
 import os
-import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from makegood.agents.runner import THREAD_NAME
 from makegood.alerts import Hook
 from makegood.authoring.agent import Agent
+from makegood.clock import SystemClock
 from makegood.payload import Envelope, PayloadCodec
-from makegood.runtime.engine import GRACE, Engine
+from makegood.runtime.ending import EXIT_FAILED, EXIT_STUCK, Ending
+from makegood.runtime.engine import GRACE, LAST_WORDS, Engine
 from makegood.store.url import open_store
 
 log = logging.getLogger("makegood.runtime")
 
-EXIT_STUCK = 75
-"""The exit code of a process that ended itself because a thread of it could not be stopped."""
+CLOSING_MAX = 2.0
+"""Seconds that the loop may take to close, and whatever an app left behind."""
 
 
 def run_up(
@@ -33,51 +34,103 @@ def run_up(
     """Run every role until SIGTERM or SIGINT; the exit code. Raises StoreError when the store cannot be used.
 
     The first signal hands back what was not sent and gives running calls `grace` seconds; a second leaves at
-    once. A thread that runs past its timeout and settle ends the process, so that its call can be waited out.
+    once. What cannot be stopped then ends the process, and so does a thread that runs past its timeout and
+    settle, so that its call can be waited out.
     """
+    store, envelope = open_store(store_url), Envelope(codec)
+    runner = asyncio.Runner()
+    loop = runner.get_loop()
+    loop.set_exception_handler(_unheard)
+    ending = Ending(loop, SystemClock())
+    engine = Engine(
+        store,
+        agents,
+        stuck=ending.stuck,
+        stage=ending.stage,
+        audit_every=audit_every,
+        alerts=alerts,
+        envelope=envelope,
+    )
+    ending.listen()
+    fault = _up(loop, engine, store_url, grace, ending)
+    _close(runner, ending, fault)
+    if fault is not None:
+        raise fault
+    return ending.code
 
-    def engine(stuck: Callable[[str], None]) -> Engine:
-        store, envelope = open_store(store_url), Envelope(codec)
-        return Engine(store, agents, stuck=stuck, audit_every=audit_every, alerts=alerts, envelope=envelope)
 
-    code = asyncio.run(_up(store_url, engine, grace))
-    logging.shutdown()
-    if any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
-        os._exit(code)  # an ordinary exit would wait for a thread that cannot be stopped
-    return code
+def _up(
+    loop: asyncio.AbstractEventLoop, engine: Engine, store_url: str, grace: float, ending: Ending
+) -> Exception | None:
+    """Run it until the end is begun, and end it well. Answers what kept it from starting, or ended it."""
+    fault = None
+    running = loop.create_task(_run(engine, store_url, grace, ending))
+    try:
+        _drive(loop, _until_begun(ending, running), ending)
+    except Exception as error:
+        ending.begin(EXIT_FAILED)
+        fault = error
+    if engine.is_up or fault is None:
+        _drive(loop, _stop(engine, running, grace), ending)
+    return fault
 
 
-async def _up(store_url: str, made: Callable[[Callable[[str], None]], Engine], grace: float) -> int:
-    loop = asyncio.get_running_loop()
-    over: asyncio.Future[int] = loop.create_future()
+def _drive(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None], ending: Ending) -> None:
+    """Do it to its end. What code of an app throws through the loop meanwhile begins the process's end."""
+    task = loop.create_task(work)
+    while True:
+        try:
+            return loop.run_until_complete(task)
+        except asyncio.CancelledError as error:
+            return ending.thrown(error)
+        except BaseException as error:
+            if task.done() and task.exception() is error:
+                raise
+            ending.thrown(error)
 
-    def end() -> None:
-        if over.done():
-            os._exit(128 + signal.SIGTERM)
-        over.set_result(0)
 
-    def stuck(name: str) -> None:
-        log.error("%s: its thread still runs after timeout and settle; this process ends itself", name)
-        if not over.done():
-            over.set_result(EXIT_STUCK)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, end)
-    engine = made(stuck)
-    serving = asyncio.create_task(_serve(engine, store_url))
-    waiting: list[asyncio.Future[Any]] = [serving, over]
+async def _until_begun(ending: Ending, running: asyncio.Task[None]) -> None:
+    waiting: list[asyncio.Future[Any]] = [running, ending.begun]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    if not over.done():
-        await serving  # raises what kept it from starting, or ended it
-    log.info("going down: what was not sent is handed back, calls under way have %g s", grace)
-    serving.cancel()
-    await asyncio.wait([serving])
-    await engine.stop(grace)
-    log.info("down")
-    return await over
+    if not ending.begun.done():
+        await running  # raises what kept it from starting, or ended it
 
 
-async def _serve(engine: Engine, store_url: str) -> None:
+async def _run(engine: Engine, store_url: str, grace: float, ending: Ending) -> None:
     await engine.start()
+    ending.stage("a call", grace + LAST_WORDS)
     log.info("up as %s on %s, with %s", engine.member_id, store_url, ", ".join(engine.agents))
     await engine.failed()
+
+
+async def _stop(engine: Engine, running: asyncio.Task[None], grace: float) -> None:
+    log.info("going down: what was not sent is handed back, calls under way have %g s", grace)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await engine.stop(grace)
+    log.info("down")
+
+
+def _unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Say what nobody awaits, but for what was thrown through the loop: that is said already."""
+    if not isinstance(context.get("exception"), (SystemExit, KeyboardInterrupt)):
+        loop.default_exception_handler(context)
+
+
+def _close(runner: asyncio.Runner, ending: Ending, fault: Exception | None) -> None:
+    """End the loop, and the process where an ordinary exit would wait for what cannot be stopped."""
+    ending.stage("a task or a thread of an app", CLOSING_MAX)
+    stuck = ending.code == EXIT_STUCK
+    if stuck and fault is not None:
+        log.error("%s", fault)
+    try:
+        if not stuck:
+            runner.close()
+    except (SystemExit, KeyboardInterrupt) as error:  # of a task that an app left, as it was cancelled
+        ending.thrown(error)
+    threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    if stuck or any(thread.name.startswith(THREAD_NAME) for thread in threads):
+        logging.shutdown()
+        os._exit(ending.code)
+    if all(thread.daemon for thread in threads):
+        ending.close()

@@ -1,0 +1,113 @@
+"""How a process ends: who begins it, and that it comes, whatever the code that an app runs does meanwhile."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+import traceback
+from contextlib import suppress
+
+from makegood.agents.watchdog import whose
+from makegood.clock import Clock
+from makegood.errors import in_words
+
+log = logging.getLogger("makegood.runtime")
+
+EXIT_FAILED = 1
+EXIT_STUCK = 75
+"""The exit code of a process that ended itself because something in it could not be stopped."""
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SLACK = 3.0
+"""Seconds by which what goes on while the process ends may be late."""
+LOOK_EVERY = 0.25
+
+
+class Ending:
+    """The end of this process. The first signal begins it, or a fault; a signal after that leaves at once.
+
+    A thread hears the signals and keeps the time, as the loop may be blocked: where a stage is late, it says
+    which, and ends the process.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, clock: Clock) -> None:
+        self.code = 0
+        self.begun: asyncio.Future[None] = loop.create_future()
+        self._loop = loop
+        self._clock = clock
+        self._begun_at: float | None = None
+        self._over = False
+        self._stage = ("the store", clock.monotonic(), 0.0)
+        self._heard, self._bell = socket.socketpair()
+
+    def listen(self) -> None:
+        """Hear signals from now on; for the main thread."""
+        for number in SIGNALS:
+            self._loop.add_signal_handler(number, self._signalled)  # heard there once an app adds its own
+        self._bell.setblocking(False)
+        signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, daemon=True, name="makegood-ending").start()
+
+    def stage(self, what: str, seconds: float) -> None:
+        """What begins now, and how many seconds it may take once the end is begun."""
+        self._stage = (what, self._clock.monotonic(), seconds)
+
+    def begin(self, code: int = 0) -> None:
+        """Begin the end, if it is not begun. Of several exit codes the highest counts."""
+        self.code = max(self.code, code)
+        if self._begun_at is None:
+            self._begun_at = self._clock.monotonic()
+            self._bell.send(bytes(1))
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        if not self.begun.done():
+            self.begun.set_result(None)
+
+    def stuck(self, what: str) -> None:
+        """Something cannot be stopped."""
+        log.error("%s still runs and cannot be stopped; this process ends itself", what)
+        self.begin(EXIT_STUCK)
+
+    def thrown(self, error: BaseException) -> None:
+        """Code of an app ended the loop, or cancelled what is not its own."""
+        if isinstance(error, asyncio.CancelledError):
+            log.error("the tasks of this process were cancelled by code of an app; this process ends itself")
+        else:
+            place = whose(traceback.extract_tb(error.__traceback__)) or "code of an app"
+            words = in_words(error)
+            log.error("%s, raised outside of any call by %s; this process ends itself", words, place)
+        self.begin(EXIT_FAILED)
+
+    def close(self) -> None:
+        """The process ends by itself now, and the loop is closed."""
+        self._over = True
+        self._bell.close()
+
+    def _signalled(self) -> None:
+        if self._begun_at is not None:
+            os._exit(128 + signal.SIGTERM)
+        self.begin()
+
+    def _watch(self) -> None:
+        with self._heard:
+            while not self._over:
+                self._heard.settimeout(None if self._begun_at is None else LOOK_EVERY)
+                with suppress(TimeoutError):
+                    for number in self._heard.recv(64):
+                        if number in SIGNALS:
+                            self._signalled()
+                self._look()
+
+    def _look(self) -> None:
+        what, since, seconds = self._stage
+        if self._over or self._begun_at is None:
+            return
+        if self._clock.monotonic() > max(since, self._begun_at) + seconds + SLACK:
+            saying = threading.Thread(target=self.stuck, args=(what,), daemon=True)
+            saying.start()
+            saying.join(1)  # a log that is stuck holds nobody up
+            os._exit(EXIT_STUCK)

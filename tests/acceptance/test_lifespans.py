@@ -1,0 +1,128 @@
+"""Whatever the lifespan of an agent does, `up` ends in time, in order, and says whose it was."""
+
+import signal
+
+import pytest
+
+from makegood.core.events import Reply, Reported
+from makegood.runtime.ending import EXIT_STUCK
+from tests.acceptance.yard import Running, Yard, until
+
+APP = "tests.acceptance.lives"
+BLOCKED = "the event loop is blocked, by "
+STUCK = "the lifespan of agent phones still runs and cannot be stopped; this process ends itself"
+LEFT = "a task or a thread of an app still runs and cannot be stopped; this process ends itself"
+SECONDS_MAX = 6.0
+"""Its bounds are about a second together."""
+
+
+def start(yard: Yard, life: str) -> Running:
+    return yard.start("makegood", "up", APP, "--store", yard.store_url, given={"LIFE": life})
+
+
+def entering(yard: Yard, life: str) -> Running:
+    engine = start(yard, life)
+    engine.wait_for("is open with")
+    until(lambda: engine.catches(signal.SIGTERM), "it listens")
+    return engine
+
+
+def up(yard: Yard, life: str) -> Running:
+    return yard.engine(APP, given={"LIFE": life})
+
+
+def test_one_that_exits_could_not_begin(yard: Yard) -> None:
+    engine = start(yard, "exits_at_once")
+    assert engine.ended() == 1
+    [_, error] = engine.talk.splitlines()
+    assert error == "error: agent phones: its lifespan could not begin: SystemExit: set DATABASE_URL"
+
+
+def test_a_signal_while_one_is_entered_ends_it_in_order(yard: Yard) -> None:
+    engine = entering(yard, "hangs_at_first")
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == 0
+    assert [line.split()[1] for line in engine.talk.splitlines()] == ["INFO"] * 3
+    assert engine.talk.endswith(" INFO down\n")
+
+
+def test_one_that_blocks_at_first_is_named_and_ends_with_its_process(yard: Yard) -> None:
+    engine = entering(yard, "blocks_at_first")
+    engine.wait_for(f"{BLOCKED}blocks_at_first at ", within=5)
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == EXIT_STUCK
+    assert STUCK in engine.talk
+
+
+def test_one_that_heeds_nothing_at_first_ends_with_its_process(yard: Yard) -> None:
+    engine = entering(yard, "heeds_nothing_at_first")
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == EXIT_STUCK
+    assert STUCK in engine.talk
+
+
+@pytest.mark.parametrize(
+    ("life", "word"),
+    [
+        ("blocks_at_last", STUCK),
+        ("heeds_nothing_at_last", STUCK),
+        ("leaves_a_task", LEFT),
+        ("leaves_a_thread", LEFT),
+    ],
+)
+def test_one_that_does_not_end_ends_with_its_process(yard: Yard, life: str, word: str) -> None:
+    engine = up(yard, life)
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == EXIT_STUCK
+    assert word in engine.talk
+
+
+def test_a_second_signal_leaves_at_once_while_the_loop_is_blocked(yard: Yard) -> None:
+    engine = up(yard, "blocks_at_last")
+    engine.terminate()
+    engine.wait_for("going down")
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == 128 + signal.SIGTERM
+
+
+def test_one_that_exits_at_last_keeps_nothing_from_ending(yard: Yard) -> None:
+    engine = up(yard, "exits_at_last")
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == 0
+    assert "agent phones: its lifespan did not end well, or not in time: SystemExit: 9" in engine.talk
+    assert engine.talk.endswith(" INFO down\n")
+
+
+def test_a_task_of_one_that_exits_once_cancelled_is_named(yard: Yard) -> None:
+    engine = up(yard, "task_exits_at_last")
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == 1
+    assert "SystemExit: 4, raised outside of any call by exits_when_cancelled at " in engine.talk
+
+
+@pytest.mark.parametrize(
+    ("life", "word"),
+    [
+        ("task_exits", "SystemExit: 5, raised outside of any call by throws at "),
+        ("task_interrupts", "KeyboardInterrupt, raised outside of any call by throws at "),
+        ("group_fails", "error: agent phones: its lifespan ended by itself: ExceptionGroup: "),
+    ],
+)
+def test_what_a_task_of_one_raises_ends_the_process_in_order(yard: Yard, life: str, word: str) -> None:
+    engine = up(yard, life)
+    assert engine.process.wait(SECONDS_MAX) == 1
+    assert word in engine.talk
+    assert " INFO going down" in engine.talk
+    assert " INFO down\n" in engine.talk
+    if life != "group_fails":  # an error of theirs is logged with its traceback
+        assert "Traceback" not in engine.talk
+
+
+def test_where_code_of_an_app_cancels_every_task_what_was_called_is_recorded(yard: Yard) -> None:
+    engine = up(yard, "task_cancels_all")
+    yard.cli("submit", f"{APP}:ringing", '"hello"', "--id", "task")
+    assert engine.ended(SECONDS_MAX) == 1
+    assert "the tasks of this process were cancelled by code of an app" in engine.talk
+    replies = [fact.reply for row in yard.rows("task") for fact in row.facts if isinstance(fact, Reported)]
+    assert replies == [Reply.UNKNOWN]
+    assert yard.ask(lambda makegood: makegood.members()) == []
