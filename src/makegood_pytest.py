@@ -39,6 +39,7 @@ def makegood_play(makegood_clock: "TurnedClock") -> "Callable[..., Performance]"
     from makegood.testing.rehearsal.performance import Performance
 
     def play(plan: Any, *strikes: Any, **given: Any) -> Performance:
+        __tracebackhide__ = True
         return Performance(makegood_clock, plan, *strikes, **given)
 
     return play

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from makegood.cli.main import main
+from makegood.testing import rehearse as rehearsed
+from tests.rehearsal import shops
 
 TRIP = str(Path(__file__).parents[2] / "examples" / "trip.py")
 STAGE = """
@@ -54,7 +56,7 @@ def test_what_is_kept_is_a_table_and_exit_0(
     assert any("undo of reserve_car" in line and "waits for a person" in line for line in lines)
     assert any("undo called: reserve_flight" in line for line in lines)
     assert not any(" undone: " in line for line in lines), "it may never have happened"
-    assert lines[-1] == "broken promises: 0"
+    assert lines[-2:] == [f"own functions run: none; simulated: {ACTIONS}", "broken promises: 0"]
     assert "of virtual time" in err
     assert not list(tmp_path.iterdir()), "a rehearsal writes nothing"
 
@@ -68,6 +70,15 @@ def test_what_is_broken_is_told_and_exit_1(capsys: pytest.CaptureFixture[str], t
     assert "service hotel-agent: reserve_hotel takes effect" in out
 
 
+ACTIONS = "flight-agent/reserve_flight, hotel-agent/reserve_hotel, car-agent/reserve_car"
+
+
+def test_whose_own_functions_ran_is_told() -> None:
+    made = shops.not_keyed(faulty=False)
+    report = rehearsed(made.plan, agents=[made.agent])
+    assert report.cast == "own functions run: hotel/book; simulated: bank/pay"
+
+
 def test_json_is_all_of_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     code, out, _ = rehearse(
         capsys, f"{TRIP}:book_trip", "--json", "--stage", stage(tmp_path, STAGE), "--input", INPUT
@@ -75,6 +86,7 @@ def test_json_is_all_of_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     document: dict[str, Any] = json.loads(out)
     assert code == 1
     assert document["plan"] == "book_trip"
+    assert (document["ownFunctions"], document["simulated"]) == ([], ACTIONS.split(", "))
     assert document["tried"] == len(document["rows"]) == sum(document["ends"].values())
     [row] = [row for row in document["rows"] if row["faults"] == [FAULT] and "cancelled" not in row]
     assert (row["ends"], row["undone"]) == ("Compensated", ["reserve_flight"])
@@ -98,6 +110,7 @@ INPUT = json.dumps(
         ((f"{TRIP}:book_trip", "--input", "{"), "--input"),
         ((f"{TRIP}:book_trip", "--input", "{}"), "traveller"),
         ((f"{TRIP}:book_trip", "--stage", "nowhere.py"), "there is no such file"),
+        ((f"{TRIP}:book_trip", "--stage", ""), "--stage is empty"),
         ((TRIP,), "APP:PLAN"),
     ],
 )
@@ -114,6 +127,11 @@ def test_a_module_says_only_one_rehearsal(capsys: pytest.CaptureFixture[str], tm
     code, _, err = rehearse(capsys, f"{TRIP}:book_trip", "--stage", stage(tmp_path, two))
     assert code == 2
     assert "2 Rehearsals" in err
+    given = tmp_path / "given.py"
+    given.write_text("from makegood.testing import Rehearsal\nstage = Rehearsal(1, 2, 3)\n")
+    code, _, err = rehearse(capsys, f"{TRIP}:book_trip", "--stage", str(given))
+    assert code == 2
+    assert "given.py:2 in <module>" in err
     without = tmp_path / "without.py"
     without.write_text("def made(): ...")
     code, _, err = rehearse(capsys, f"{TRIP}:book_trip", "--stage", str(without))

@@ -119,6 +119,20 @@ def test_an_act_is_refused_as_by_the_client(
     assert task.broken == []
 
 
+def test_a_word_that_comes_too_early_is_told_that_time_may_pass(clock: TurnedClock) -> None:
+    task = Performance(clock, order, lost_answer("charge"))
+    with pytest.raises(
+        ActRefused, match=r"it does not wait for a person's word; let time pass first: finish"
+    ):
+        task.resolve("charge", "absent")
+    with pytest.raises(ActRefused, match=r"order has no step 'pay'; it has charge$"):
+        task.resolve("pay", "absent")
+    task.finish().resolve("charge", "done", '"receipt"')
+    assert_settled(task)
+    with pytest.raises(ActRefused, match=r"cannot be resolved$"):
+        task.resolve("charge", "absent")
+
+
 def test_an_undo_that_is_stuck_is_tried_again(clock: TurnedClock) -> None:
     hotels, agent, opens = FakeService("hotels", keyed=True), Agent("hotel", timeout=10, keyed=True), [False]
 

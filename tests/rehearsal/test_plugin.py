@@ -1,5 +1,6 @@
 """The pytest plugin as a user has it: their tests, in a pytest of their own."""
 
+import re
 import subprocess
 import sys
 
@@ -147,6 +148,35 @@ def test_a_broken_promise_fails_with_its_story(pytester: pytest.Pytester) -> Non
             "E*trip has no step 'reserve_cra'; its steps are: reserve_hotel, reserve_car",
         ]
     )
+
+
+WRONG = """
+from makegood.testing import assert_settled, crash_after, lost_answer
+import app
+
+def test_a_step_that_is_not_there(makegood_play):
+    makegood_play(app.trip, crash_after("reserve_cra"))
+
+def test_an_input_that_it_cannot_take(makegood_play):
+    makegood_play(app.trip, input=4)
+
+def test_a_word_too_early(makegood_play):
+    makegood_play(app.order).resolve("charge", "absent")
+
+def test_a_strike_that_never_came(makegood_play):
+    assert_settled(makegood_play(app.trip, lost_answer("reserve_car", undo=True)))
+
+def test_a_rehearsal(makegood_rehearse):
+    makegood_rehearse(app.trip, stage=17)
+"""
+
+
+def test_a_users_mistake_is_told_at_his_own_line(pytester: pytest.Pytester) -> None:
+    result = run(pytester, WRONG)
+    result.assert_outcomes(failed=5)
+    places = [line for line in result.outlines if re.match(r"\S+\.py:\d+: ", line)]
+    assert [place.partition(":")[0] for place in places] == ["test_trip.py"] * 5
+    result.stdout.fnmatch_lines(["E*lost_answer('reserve_car', undo=True): this never came to pass; *"])
 
 
 def test_unused_it_brings_nothing_of_makegood() -> None:

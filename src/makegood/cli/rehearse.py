@@ -35,16 +35,20 @@ def rehearse(plan: str, given: str | None, stage: str | None, pairs: bool, as_js
     declare them, in virtual time.
 
     Exits 1 where a promise is broken, and tells the shortest story that leads there; 2 where a function of
-    yours reached for a live service, which is refused, or returned without asking a fake one.
+    yours reached for a live service, which is refused, or returned without asking a fake one, and where a
+    mistake in your code came to light, such as a KeyError.
     """
     from makegood.testing.rehearsal import stage as staging
     from makegood.testing.rehearsal.rehearse import rehearse as rehearsed
 
+    if stage == "":
+        raise click.UsageError("--stage is empty; name a module, or a path that ends in .py")
     clock = SystemClock()
     began = clock.monotonic()
     raw = None if given is None else read_json(given, "--input")
     definition = plan_of_app(plan)
-    said = staging.stage_of(load_module(stage or plan.rpartition(":")[0].partition(":")[0]), must=bool(stage))
+    module = plan.rpartition(":")[0].partition(":")[0] if stage is None else stage
+    said = staging.stage_of(load_module(module), must=stage is not None)
     report = rehearsed(definition, stage=said, input_json=raw, pairs=pairs)
     if as_json:
         output.document(report.document())
@@ -63,6 +67,7 @@ def _show(report: "Report") -> None:
     _show_pairs([row for row in report.rows if len(row.faults) > 1])
     for told in report.told():
         output.data(f"{told}\n")
+    output.data(report.cast)
     output.data(f"broken promises: {len(report.broken)}")
 
 

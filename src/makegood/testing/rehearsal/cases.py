@@ -89,6 +89,10 @@ class Case:
     strikes: tuple[Strike, ...] = ()
     cancel_at: str = ""
 
+    def __str__(self) -> str:
+        cancelled = [f"cancelled during {self.cancel_at}"] if self.cancel_at else []
+        return "; ".join([*cancelled, *map(str, self.strikes)]) or "with no trouble at all"
+
 
 def check(case: Case, plan: Plan) -> None:
     """Raises PlanError for a strike or a cancel that can come in no run of the plan."""

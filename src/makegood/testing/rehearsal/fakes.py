@@ -30,6 +30,9 @@ class Stage(Protocol):
     def reached_out(self, where: str) -> None:
         """Write down that the running call was about to reach something outside."""
 
+    def raised(self, error: Exception, where: str) -> None:
+        """Look at what the own function of the running call raises, which is defined at `where`."""
+
     async def ask(
         self, service: "FakeService", work: Callable[[Ledger], object], *, books: bool = False
     ) -> object:

@@ -79,13 +79,13 @@ def check(trial: Trial) -> None:
     if scene.outside:
         step, kind, where = scene.outside[0]
         raise PlanError(
-            f"{_named(plan.steps[plan.index_of[step]], kind)} was about to reach {where}, which is no fake "
+            f"{named(plan.steps[plan.index_of[step]], kind)} was about to reach {where}, which is no fake "
             f"service; it was refused, and the rehearsal ended. {WAY_OUT}"
         )
     for fact in _told(trial):
         if NoSuchMethod.__name__ in fact.error:
             kind = fact.kind if isinstance(fact, Reported) else Kind.PROBE
-            raise PlanError(f"{_named(plan.steps[fact.step], kind)} ended with {fact.error}")
+            raise PlanError(f"{named(plan.steps[fact.step], kind)} ended with {fact.error}")
     if alone := list(dict.fromkeys(_alone(trial))):
         raise PlanError(
             f"{', '.join(alone)} returned without a request to a fake service: what it calls is live, or "
@@ -105,7 +105,7 @@ def _alone(trial: Trial) -> Iterator[str]:
             done.add(fact.step)
         asked = (step.name, fact.attempt) in trial.scene.asked
         if not asked and fact.step in done and trial.stage.must_call(step, fact.kind):
-            yield _named(step, fact.kind)
+            yield named(step, fact.kind)
 
 
 def _told(trial: Trial) -> Iterator[Reported | Probed]:
@@ -114,6 +114,7 @@ def _told(trial: Trial) -> Iterator[Reported | Probed]:
     return (fact for fact in facts if isinstance(fact, Reported | Probed))
 
 
-def _named(step: StepPlan, kind: Kind) -> str:
+def named(step: StepPlan, kind: Kind) -> str:
+    """The function for this kind of call, in words."""
     name = {Kind.DO: step.action, Kind.UNDO: f"undo {step.undo}", Kind.PROBE: f"probe {step.probe}"}[kind]
     return f"{name} of agent {step.agent}"

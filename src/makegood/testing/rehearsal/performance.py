@@ -11,21 +11,26 @@ from makegood.authoring.agent import Agent
 from makegood.authoring.plans import PlanDefinition
 from makegood.client.task import Task
 from makegood.core.record import AT_REST
+from makegood.errors import ActRefused
 from makegood.payload import resolve
 from makegood.reading import view, why
 from makegood.reading.words import state_name
-from makegood.testing.rehearsal import outside
+from makegood.testing.rehearsal import own
 from makegood.testing.rehearsal.cases import Case, Strike, check
 from makegood.testing.rehearsal.judging import broken
 from makegood.testing.rehearsal.made_up import MadeUp
 from makegood.testing.rehearsal.person import Person
 from makegood.testing.rehearsal.stage import Rehearsal, staged
 from makegood.testing.rehearsal.telling import story
+from makegood.testing.rehearsal.to_the_point import to_the_point
 from makegood.testing.rehearsal.trial import Trial
 from makegood.testing.virtual import VirtualLoop
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+TOO_EARLY = "it does not wait for a person's word"
+"""How a refusal ends of which time may make an end."""
 
 
 class TurnedClock:
@@ -71,10 +76,15 @@ def _by_a_person(
 
     @functools.wraps(method)
     def acting(self: Any, /, *args: P.args, **named: P.kwargs) -> T:
-        answer: T = self._clock.run(self._person.act(lambda task: method(task, *args, **named)))
+        try:
+            answer: T = self._clock.run(self._person.act(lambda task: method(task, *args, **named)))
+        except ActRefused as error:
+            if self.at_rest or not f"{error}".endswith(TOO_EARLY):
+                raise
+            raise ActRefused(f"{error}; let time pass first: finish(), or turn the clock") from None
         return answer
 
-    return acting
+    return to_the_point(acting)
 
 
 class Performance:
@@ -88,6 +98,7 @@ class Performance:
     raise the same. An act is recorded when it returns; what it leads to comes as time passes.
     """
 
+    @to_the_point
     def __init__(
         self,
         clock: TurnedClock,
@@ -113,13 +124,15 @@ class Performance:
         """Its id: the plan's name and a number."""
         return self._trial.task_id
 
+    @to_the_point
     def finish(self) -> Self:
         """Let time pass until it has come to rest, also once more after somebody acted on it.
 
-        Raises PlanError where an own function reached for anything but a fake service, or for none.
+        Raises PlanError where an own function reached for anything but a fake service, or for none, or where
+        a mistake in it came to light.
         """
         self._clock.run(self._trial.world.come_to_rest())
-        outside.check(self._trial)
+        own.check(self._trial)
         return self
 
     # --- acting, as a person does
@@ -172,9 +185,9 @@ class Performance:
 
     @property
     def missed(self) -> list[str]:
-        """The strikes, and the cancel, that have not come until now, in words."""
-        wanted = [f"{strike}" for strike in self._trial.missed]
-        wanted += [f"cancelled during {self._trial.case.cancel_at}"] if self._trial.cancel_missed else []
+        """The strikes, and the cancel, that have not come until now, as they were written, and what came."""
+        wanted = [strike.written for strike in self._trial.missed]
+        wanted += [f"cancel_at={self._trial.case.cancel_at!r}"] if self._trial.cancel_missed else []
         return [
             f"{one}: this never came to pass; calls to services were: {self._trial.calls}" for one in wanted
         ]
@@ -186,6 +199,7 @@ def assert_settled(performance: Performance) -> None:
     Also that all came to pass that was to strike it. Raises AssertionError with the story of what went wrong.
     Where a strike need not come, `task.finish()` and look at `task.broken`.
     """
+    __tracebackhide__ = True
     performance.finish()
     found = "\n".join([*performance.missed, *performance.broken])
     assert not found, f"{found}\n{performance.story}"

@@ -72,11 +72,17 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Report(msgspec.Struct, frozen=True, rename="camel"):
-    """All of a rehearsal. `virtual_seconds` is how long its runs took by their own clocks."""
+    """All of a rehearsal. `virtual_seconds` is how long its runs took by their own clocks.
+
+    `own_functions` are the plan's actions, as "agent/action", whose own functions were run; the services of
+    those that are `simulated` were.
+    """
 
     plan: str
     plan_version: str
     rows: tuple[Row, ...]
+    own_functions: tuple[str, ...]
+    simulated: tuple[str, ...]
     broken: tuple[Finding, ...]
     virtual_seconds: float
 
@@ -89,6 +95,12 @@ class Report(msgspec.Struct, frozen=True, rename="camel"):
     def ends(self) -> dict[str, int]:
         """How many runs ended how."""
         return dict(Counter(row.ends for row in self.rows))
+
+    @property
+    def cast(self) -> str:
+        """Who played, in one line."""
+        own, simulated = (", ".join(names) or "none" for names in (self.own_functions, self.simulated))
+        return f"own functions run: {own}; simulated: {simulated}"
 
     def document(self) -> dict[str, Any]:
         """What `--json` prints."""

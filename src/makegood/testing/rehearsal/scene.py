@@ -7,7 +7,7 @@ from typing import NamedTuple, NoReturn
 
 import msgspec
 
-from makegood.agents.call import call
+from makegood.agents.call import Call, call
 from makegood.authoring.agent import Agent
 from makegood.core.events import Reply
 from makegood.core.plan import Millis, StepPlan
@@ -15,6 +15,7 @@ from makegood.core.record import Kind
 from makegood.testing.observer import Flight
 from makegood.testing.rehearsal.fakes import STAGES, FakeService
 from makegood.testing.rehearsal.ledgers import Booking, Ledger
+from makegood.testing.rehearsal.mistakes import Mistakes
 from makegood.testing.rehearsal.stage import Rehearsal
 from makegood.testing.services import Effect, Message, Said
 from makegood.testing.simulation.casting import agents_for
@@ -123,6 +124,7 @@ class Scene:
         self.asked: set[tuple[str, int]] = set()
         """The calls, by step and attempt, of which a request came to a fake service."""
         self.outside: list[Outside] = []
+        self.mistakes = Mistakes()
         network.blunt = True
         own = stage.own()
         self.services = {
@@ -149,6 +151,9 @@ class Scene:
     def reached_out(self, where: str) -> None:
         self.outside.append(Outside(call().step, call().kind, where))
 
+    def raised(self, error: Exception, where: str) -> None:
+        self.mistakes.look(error, call(), where)
+
     async def ask(
         self, service: FakeService, work: Callable[[Ledger], object], *, books: bool = False
     ) -> object:
@@ -160,24 +165,26 @@ class Scene:
         return await self.network.send(
             step,
             call().kind,
-            partial(self._served, step, ledger, work),
+            partial(self._served, call(), ledger, work),
             settle=habits.settle,
             slow=habits.slow,
         )
 
     def _served(
-        self, step: StagedService, ledger: Ledger, work: Callable[[Ledger], object], flight: Flight
+        self, during: Call, ledger: Ledger, work: Callable[[Ledger], object], flight: Flight
     ) -> Heard:
         ledger.serve(flight, self.seconds)
         before = len(ledger.bookings)
         try:
             answer = work(ledger)
         except Exception as error:  # whatever it is, its caller hears it
+            self.mistakes.look(error, during, f"fake service {ledger.name}")
             heard: Heard = partial(_raised, error)
         else:
             heard = partial(_same, answer)
         for note in ledger.take_notes():
             self.note(ledger.name, note)
+        step = self.services[during.step]
         assert isinstance(step, OwnService), "only own functions reach a fake service"
         step.served(ledger, ledger.bookings[before:])
         return heard

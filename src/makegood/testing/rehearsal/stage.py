@@ -1,7 +1,8 @@
 """What a user says of a rehearsal: how services really are, what they answer, whose functions are run."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from inspect import unwrap
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ from makegood.core.plan import StepPlan, millis
 from makegood.core.record import Kind
 from makegood.errors import PlanError
 from makegood.payload import codec_for
+from makegood.testing.rehearsal.mistakes import watched
 
 Declared = Agent | Callable[..., Any]
 """An agent, meaning all its actions, or the function of one action."""
@@ -54,21 +56,20 @@ class Rehearsal:
     is called.
     """
 
-    _truths: dict[str, Truth] = field(default_factory=dict)
-    _answers: dict[str, list[msgspec.Raw]] = field(default_factory=dict)
-    _refuses: set[Callable[..., Any]] = field(default_factory=set)
-    _own: dict[tuple[str, str], Action] = field(default_factory=dict)
-    _alone: set[Callable[..., Any]] = field(default_factory=set)
-    _input: list[Any] = field(default_factory=list)
+    _truths: dict[str, Truth] = field(default_factory=dict, init=False)
+    _answers: dict[str, list[msgspec.Raw]] = field(default_factory=dict, init=False)
+    _refuses: set[Callable[..., Any]] = field(default_factory=set, init=False)
+    _own: dict[tuple[str, str], Action] = field(default_factory=dict, init=False)
+    _alone: set[Callable[..., Any]] = field(default_factory=set, init=False)
+    _input: list[Any] = field(default_factory=list, init=False)
 
     # --- what a user says
 
     def runs(self, *what: Declared) -> None:
         """Run these agents' own functions (do, undo and probe), against fake services, in place of simulated
-        ones. A function that reaches no fake service ends the rehearsal. Raises PlanError for what is no
-        agent and no action."""
-        for action in _actions(what):
-            self._own[action.agent.name, action.name] = action
+        ones. A function that reaches no fake service, or has a mistake in it, ends the rehearsal. Raises
+        PlanError for what is no agent and no action."""
+        self._own |= _watched(what)
 
     def calls_nobody(self, *functions: Callable[..., Any]) -> None:
         """These own functions, actions or undos, call no service by design, as a pure computation does. Of an
@@ -106,8 +107,9 @@ class Rehearsal:
 
     def running(self, agents: Iterable[Agent]) -> "Rehearsal":
         """The same, with the own functions of these agents run as well."""
-        also = {(action.agent.name, action.name): action for action in _actions(agents)}
-        return replace(self, _own=self._own | also)
+        also = copy(self)
+        also._own = self._own | _watched(agents)
+        return also
 
     @property
     def expects_refusal(self) -> bool:
@@ -117,6 +119,14 @@ class Rehearsal:
     def own(self) -> dict[tuple[str, str], Action]:
         """Actions to be played as they are, by agent and action."""
         return self._own
+
+    def cast(self, plan: PlanDefinition[Any, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The plan's actions whose own functions are run, and those that are simulated, as "agent/action"."""
+        is_own = {_full_name(step): (step.agent, step.action) in self._own for step in plan.plan.steps}
+        return (
+            tuple(name for name in is_own if is_own[name]),
+            tuple(name for name in is_own if not is_own[name]),
+        )
 
     def must_call(self, step: StepPlan, kind: Kind) -> bool:
         """Whether the step's do or undo is run, and is to reach a fake service."""
@@ -182,6 +192,11 @@ def stage_of(module: ModuleType, *, must: bool) -> Rehearsal | None:
 
 def _full_name(step: StepPlan) -> str:
     return f"{step.agent}/{step.action}"
+
+
+def _watched(what: Iterable[Declared]) -> dict[tuple[str, str], Action]:
+    """The actions that are meant, by agent and action, as a rehearsal runs them."""
+    return {(action.agent.name, action.name): watched(action) for action in _actions(what)}
 
 
 def _actions(what: Iterable[Declared]) -> Iterator[Action]:
