@@ -213,7 +213,7 @@ def _host_of(url: str) -> str:
             )
         is_plain = url.isascii() and url.isprintable() and " " not in url
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and is_plain:
-            return parts.hostname
+            return parts.netloc
     raise MakegoodError(
         f"alert address {without_secrets(url)!r} is no http:// or https:// address; give one, "
         "https://pager.example.org/parked say"

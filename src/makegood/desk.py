@@ -314,9 +314,8 @@ class Desk:
             self.rooms.agents.carry_out(saved, decision.claims, since)
         if decision.parks and self.rooms.deciding:
             log.warning(
-                "task %s is parked; `makegood why %s` says for whom",
-                task_id,
-                task_id,
+                "task %s of plan %s is parked; `makegood why %s` says for whom",
+                *(task_id, saved.plan.name, task_id),
                 extra={"task_id": task_id},
             )
 

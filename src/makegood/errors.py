@@ -23,8 +23,10 @@ MakegoodError
 """
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 
@@ -50,7 +52,10 @@ class UnknownTask(MakegoodError):
 
 
 class SubmissionConflict(MakegoodError):
-    """The task id is taken by a task with another plan or another input; nothing was written."""
+    """The task id is taken by a task with another plan or another input; nothing was written of it."""
+
+    entered: Sequence[Any] = ()
+    """Of submit_many: the tasks that are entered all the same."""
 
 
 class ActRefused(MakegoodError):

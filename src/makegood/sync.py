@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec
 from makegood import client
 from makegood.authoring.agent import Agent
 from makegood.client.bulk import RATE, Acted
-from makegood.errors import MakegoodError, StoreUnavailable
+from makegood.errors import MakegoodError, StoreUnavailable, SubmissionConflict
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -137,7 +137,11 @@ def _gives_tasks(
 ) -> Callable[Concatenate[Any, P], "Sequence[Task[Out]]"]:
     @functools.wraps(method)
     def waiting(self: Any, /, *args: P.args, **named: P.kwargs) -> Sequence[Task[Out]]:
-        twins = self._background.run(lambda: method(self._twin, *args, **named))
+        try:
+            twins = self._background.run(lambda: method(self._twin, *args, **named))
+        except SubmissionConflict as conflict:
+            conflict.entered = [Task(self, twin) for twin in conflict.entered]
+            raise
         return [Task(self, twin) for twin in twins]
 
     return waiting
@@ -156,6 +160,8 @@ class Task(Generic[Out]):
         self._makegood = makegood
         self._twin = twin
         self.task_id = twin.task_id
+        self.existed = twin.existed
+        """Whether a submission found it there; its deadline, start and tags are then those of the first."""
 
     def __repr__(self) -> str:
         return repr(self._twin)

@@ -118,7 +118,10 @@ def test_submitting_without_anyone_up_is_said(shell: Shell) -> None:
 
 
 def test_submitting_for_programs_prints_one_document(up: Shell) -> None:
-    assert json.loads(submit(up, "trip-21", "--json", car="refused").out) == {"taskId": "trip-21"}
+    assert json.loads(submit(up, "trip-21", "--json", car="refused").out) == {
+        "taskId": "trip-21",
+        "existed": False,
+    }
     said = submit(up, "trip-21", "--json", "--wait", car="refused")
     document = json.loads(said.out)
     assert (said.code, list(document)) == (10, ["taskId", "state", "reason"])
@@ -231,8 +234,8 @@ def test_watch_follows_however_many_are_under_way(shell: Shell) -> None:
     with shell.started("watch", "--json", "--timeout", "10") as watching:
         watching.line('"t-0"')
         submit_some(200)
-        shell.ok("cancel", "t-0")
         assert '"t-200"' in watching.line("")
+        shell.ok("cancel", "t-0")
         assert '"state":"Compensated"' in watching.line('"t-0"')
 
 
@@ -333,8 +336,12 @@ def test_input_from_a_file_and_from_stdin(shell: Shell) -> None:
 
 def test_submitting_again_is_the_same_task(shell: Shell) -> None:
     first = submit(shell, "trip-1")
-    assert (first.code, "no process is up on this store: the task starts once" in first.err) == (0, True)
-    assert submit(shell, "trip-1").out == "trip-1\n"
+    assert (first.code, "no process is up on this store, and the task waits" in first.err) == (0, True)
+    again = submit(shell, "trip-1", "--deadline", "1h")
+    assert again.out == "trip-1\n"
+    assert "trip-1 was there already: its deadline, start and tags stay" in again.err
+    assert json.loads(submit(shell, "trip-1", "--json").out) == {"taskId": "trip-1", "existed": True}
+    assert "deadline" not in record(shell, "trip-1")
     assert "no process is up on this store: what waits for one" in shell.run("list").err
     other = submit(shell, "trip-1", car="slow")
     assert other.code == 1
@@ -400,7 +407,7 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "no input": (SUBMIT, 2, "error: plan book_trip takes an input"),
     "no such file": ([*SUBMIT, "@no.json"], 2, "error: INPUT: 'no.json': No such file"),
     "bad id": ([*SUBMIT_IT, "--id", "a b"], 2, "error: task id 'a b'"),
-    "bad deadline": ([*SUBMIT_IT, "--deadline", "0"], 2, "error: a deadline"),
+    "bad deadline": ([*SUBMIT_IT, "--deadline", "0"], 2, "error: Invalid value for '--deadline': 0.0 is not"),
     "bad tag": ([*SUBMIT_IT, "--tag", "x"], 2, "error: --tag 'x' is not K=V"),
     "timeout alone": ([*SUBMIT_IT, "--timeout", "1"], 2, "error: --timeout is for --wait"),
     "unknown plan": (["submit", "app.py:nope", "{}"], 2, "error: app.py has no plan 'nope'; its plans:"),
@@ -507,6 +514,14 @@ def test_up_says_what_its_plans_need_of_others(shell: Shell) -> None:
     with shell.started("up", "half.py") as everybody:
         everybody.wait_for_talk("plan book_trip needs car-agent/")
         everybody.wait_for_talk(" of another process: no app here has it")
+
+
+def test_up_says_which_agent_has_nothing_to_do(shell: Shell) -> None:
+    (shell.folder / "idle.py").write_text("from makegood import Agent\n\nidle = Agent('idle')\n")
+    with shell.started("up", "idle.py") as up:
+        up.wait_for_talk("agent idle has no action, so that nothing is ever called by it")
+        up.wait_for_talk(" up as ")
+        assert up.end(signal.SIGTERM) == 0
 
 
 def test_version_and_help(shell: Shell) -> None:

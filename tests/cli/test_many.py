@@ -42,7 +42,7 @@ def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None
     (shell.folder / "trips.jsonl").write_text(given)
     said = shell.run(*SUBMIT, "trips.jsonl", "--tag", "day=monday", "--tag", "by=ann")
     assert (said.code, said.out.split()) == (0, ["a", "b", "a", "c"])
-    assert "submit: 4 of 4 lines are entered, 0 refused" in said.err
+    assert "submit: 4 of 4 lines entered, 0 refused\n" in said.err
     assert "no process is up" in said.err
     found = tasks(shell)
     assert found.keys() == {"a", "b", "c"}
@@ -51,8 +51,19 @@ def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None
     assert "starts in" in shell.ok("history", "b")
     again = shell.run(*SUBMIT, "-", "--json", stdin=given)
     told = [json.loads(line) for line in again.out.splitlines()]
-    assert told == [{"line": n, "taskId": task_id} for n, task_id in ((1, "a"), (2, "b"), (3, "a"), (5, "c"))]
+    twice = [
+        {"line": n, "taskId": name, "existed": True} for n, name in enumerate(("a", "b", "a", "", "c"), 1)
+    ]
+    assert told == [line for line in twice if line["taskId"]]
+    assert "submit: 0 of 4 lines entered, 0 refused, 4 there already: their deadlines" in again.err
     assert tasks(shell) == found
+
+
+def test_the_mark_with_which_some_editors_begin_a_file_is_no_part_of_it(shell: Shell) -> None:
+    (shell.folder / "trips.jsonl").write_text(lines(trip("ann", id="a")), "utf-8-sig")
+    (shell.folder / "trip.json").write_text('{"who": "bob"}', "utf-8-sig")
+    assert shell.run(*SUBMIT, "trips.jsonl").out == "a\n"
+    assert shell.ok("submit", "app.py:book_trip", "@trip.json", "--id", "b") == "b\n"
 
 
 MADE = """
@@ -84,7 +95,7 @@ BAD = [
     (trip("x", start_at="noon"), "start_at: 'noon' is no moment; write 2027-01-31T08:00:00Z"),
     (trip("x", deadline="noon"), "deadline: 'noon' is no length of time; write 90s"),
     (trip("x", deadline=-1), "a deadline is a length of time in seconds, above 0"),
-    (trip("x", tags={"a": 1}), "Expected `str`, got `int` - at `$.tags[...]`; a line is {"),
+    (trip("x", tags={"a": 1}), "tags[...]: Expected `str`, got `int`; a line is {"),
     ([], "Expected `object`, got `array`; a line is {"),
 ]
 
@@ -112,7 +123,7 @@ def test_an_id_that_is_another_tasks_is_told_and_keeps_no_other(shell: Shell) ->
     assert (said.code, said.out) == (1, "c\n")
     for number, name in ((1, "a"), (2, "b")):
         assert f"line {number}: task '{name}' is there already, with another input" in said.err
-    assert "submit: 1 of 3 lines is entered, 2 refused" in said.err
+    assert "submit: 1 of 3 lines entered, 2 refused\n" in said.err
     assert tasks(shell).keys() == {"a", "b", "c"}
     first, *_ = shell.run(*SUBMIT, "-", "--json", stdin=given).out.splitlines()
     assert json.loads(first)["error"].startswith("task 'a' is there already")
@@ -124,7 +135,7 @@ def test_a_conflict_does_not_have_others_told_as_refused_whose_type_makes_a_defa
     given = lines(*[{"input": {}, "id": task_id} for task_id in "abc"])
     said = shell.run("submit", "made.py:look_up", "--many", "-", stdin=given)
     assert (said.code, said.out.split()) == (1, ["a", "c"])
-    assert "submit: 2 of 3 lines are entered, 1 refused" in said.err
+    assert "submit: 2 of 3 lines entered, 1 refused\n" in said.err
 
 
 def test_what_is_interrupted_says_of_how_many_it_does_not_know(shell: Shell) -> None:
@@ -141,7 +152,7 @@ def test_what_is_interrupted_says_of_how_many_it_does_not_know(shell: Shell) -> 
             sleep(1)
             assert waiting.end(signal.SIGINT) == INTERRUPTED
             told = waiting.talk.read_text()
-    assert "submit: 0 of 2 lines are entered, 0 refused; of 2 more some may be: `makegood list` shows" in told
+    assert "submit: 0 of 2 lines entered, 0 refused; of 2 more some may be: `makegood list` shows" in told
 
 
 def test_the_same_task_twice_is_entered_once_and_with_other_tags_refused(shell: Shell) -> None:

@@ -444,6 +444,7 @@ def test_what_is_no_address_is_refused() -> None:
     ):
         with pytest.raises(MakegoodError, match="is no http:// or https:// address"):
             WebHook(url)
+    assert WebHook("http://pager.example.org:81/secret").name == "web hook pager.example.org:81"
     for url in ("https://ann:secret@pager.example.org/", "https://ann:sec/ret@pager/?token=secret"):
         with pytest.raises(MakegoodError, match="alert address") as raised:
             WebHook(url)

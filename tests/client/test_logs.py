@@ -55,6 +55,16 @@ async def book(wish: str) -> str:
     return wish
 
 
+@desk.action(reads=True)
+async def look(wish: str) -> str:
+    return wish
+
+
+@plan
+def looked(wish: str) -> str:
+    return step(look, wish)
+
+
 @plan
 def wished(wish: str) -> str:
     return step(book, wish)
@@ -84,6 +94,15 @@ def test_what_became_of_a_call_that_did_not_go_well_is_told(
     assert about[0][0] == level
     assert len(about) == 1 or wish != "no key", "it is told of each call"
     assert not any("fine" in line for _, line in lines)
+
+
+def test_what_only_reads_needs_no_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        async with Makegood(f"sqlite:///{tmp_path}/tasks.db", [desk]) as makegood:
+            assert await (await makegood.submit(looked, "ann")).result(20) == "ann"
+
+    run(work)
+    assert "asked for neither" not in caplog.text
 
 
 def test_what_is_no_json_is_written_as_text() -> None:

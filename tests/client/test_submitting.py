@@ -81,13 +81,39 @@ def test_from_another_loop_it_is_refused(tmp_path: Path) -> None:
     run(work)
 
 
+def test_it_may_be_closed_and_opened_again_once_its_loop_has_ended(tmp_path: Path) -> None:
+    client = Makegood(store(tmp_path), [lamps])
+
+    async def open_it() -> None:
+        await client.__aenter__()
+        await client.submit(light, Order("ann"), task_id="a")
+
+    async def elsewhere() -> None:
+        await client.__aenter__()
+        try:
+            with pytest.raises(StoreUnavailable, match="opened in another event loop; use it there"):
+                await asyncio.to_thread(asyncio.run, client.__aexit__(None, None, None))
+        finally:
+            await client.__aexit__(None, None, None)
+
+    asyncio.run(open_it())
+    asyncio.run(asyncio.wait_for(client.__aexit__(None, None, None), 5))
+    asyncio.run(elsewhere())
+
+
 def test_a_conflict_harms_no_other(tmp_path: Path) -> None:
     async def work() -> None:
         async with Makegood(store(tmp_path)) as client:
             await client.submit(light, Order("ann"), task_id="a")
-            with pytest.raises(SubmissionConflict, match=r"'a' is there already.*input\.name"):
+            with pytest.raises(SubmissionConflict, match=r"'a' is there already.*input\.name") as conflict:
                 await client.submit_many(light, [Order("carl"), Order("ben")], task_ids=["a", "b"])
             assert set(await client.find()) == {"a", "b"}
+            assert [(task.task_id, task.existed) for task in conflict.value.entered] == [("b", False)]
+            again = await client.submit_many(
+                light, [Order("ann"), Order("di")], task_ids=["a", "d"], deadline=5
+            )
+            assert [task.existed for task in again] == [True, False]
+            assert "deadline" not in await again[0].record()
 
     run(work)
 

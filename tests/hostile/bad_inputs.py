@@ -249,7 +249,7 @@ BAD: dict[str, Bad] = {
     # --- the terms of a submission, options, and the command itself
     "bad id": _option("--id a/b", PlanError, "task id 'a/b'", "an id has 1 to 100 letters"),
     "empty id": _option("--id ", PlanError, "task id ''", "an id has 1 to 100 letters"),
-    "negative deadline": _option("--deadline -1", Usage, "'--deadline'", "-1.0 is not in the range", "x>=0"),
+    "negative deadline": _option("--deadline -1", Usage, "'--deadline'", "-1.0 is not in the range", "x>0"),
     "endless deadline": _option("--deadline inf", PlanError, "a deadline", "below 1e9", "not inf"),
     "deadline in words": _option(
         "--deadline soon", Usage, "'--deadline'", "'soon' is no length of time", "write 90s"

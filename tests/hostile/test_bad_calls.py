@@ -64,7 +64,7 @@ def act(name: str, error: type[Exception], *words: str, given: tuple[Any, ...] =
 
 
 DECLARED: dict[str, Wrong] = {
-    "a number for a name": wrong(lambda: Agent(5), PlanError, "agent 5", "an agent's name matches"),
+    "a number for a name": wrong(lambda: Agent(5), PlanError, "agent 5", "an agent's name is of letters"),
     "timeout": agent("timeout= takes seconds or a timedelta, as in timeout=30", timeout="soon"),
     "no timeout": agent("timeout= takes seconds or a timedelta", timeout=None),
     "retry": agent("retry= takes a Retry, as in retry=Retry(attempts=3)", retry=5),
@@ -161,6 +161,7 @@ GIVEN: dict[str, Wrong] = {
     "bytes as an id": submit(PlanError, "task id b't'", "an id has 1 to 100 letters", task_id=b"t"),
     "a deadline in words": submit(PlanError, "a deadline is a length of time", "not 'soon'", deadline="soon"),
     "a deadline as a moment": submit(PlanError, "a deadline is a length", deadline=NO_ZONE),
+    "a deadline that is a truth": submit(PlanError, "a deadline is a length", "not True", deadline=True),
     "a deadline that is none": submit(PlanError, "a deadline is a length", "not nan", deadline=float("nan")),
     "a deadline before": submit(PlanError, "above 0", "not -86400.0", deadline=timedelta(days=-1)),
     "a start without a zone": submit(PlanError, "is no moment", "time zone", start_at=NO_ZONE),

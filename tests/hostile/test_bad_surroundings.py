@@ -97,7 +97,7 @@ STREAMS: dict[str, tuple[str, int, str]] = {
     "stdout full of many": (
         """echo '{"input":{"who":"ann"},"id":"trip-1"}' | MG submit app.py:book_trip --many - >/dev/full""",
         COULD_NOT,
-        "submit: 1 of 1 line is entered",
+        "submit: 0 of 1 line entered, 0 refused, 1 there already",
     ),
     "stderr full": ("MG show nope 2>/dev/full", COULD_NOT, ""),
 }

@@ -41,7 +41,6 @@ FILES: dict[str, bytes] = {
     "deep.json": b"[" * 300 + b"]" * 300,
     "large.json": b'"' + b"x" * 50_000_000 + b'"',
     "larger-than-a-payload.json": b'"' + b"x" * 2_000_000 + b'"',
-    "bom.json": b'\xef\xbb\xbf{"who":"ann"}',
     "twice.json": b'{"who": "ann", "who": "bob"}',
     "nul.json": b'{"who":"ann"}\0',
     "utf16.json": '{"who":"ann"}'.encode("utf-16"),
@@ -324,7 +323,8 @@ def test_numbers(place: Path, capsys: pytest.CaptureFixture[str], command: list[
 
 def test_deadlines_without_end(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number in ("0", "inf", "1e400", "1e-400"):
-        assert "a deadline is" in refused(capsys, *SUBMIT, '{"who":"ann"}', "--deadline", number)[1]
+        said = refused(capsys, *SUBMIT, '{"who":"ann"}', "--deadline", number)[1]
+        assert "a deadline is" in said or "for '--deadline'" in said
 
 
 # --- as a shell starts it

@@ -185,14 +185,14 @@ REFUSED: dict[str, tuple[bytes | str | dict[str, Any], str]] = {
     "half a surrogate pair in the output": (plan_of(STEP, output=["\udfff"]), "surrogates"),
     "a name of a million characters": (
         plan_of(STEP, plan="p") | {"plan": "p" * 10**6},
-        "a plan's name matches",
+        "a plan's name is of letters",
     ),
     "a step's name of a million characters": (
         plan_of({**STEP, "step": "s" * 10**6}),
-        "a step's name matches",
+        "a step's name is of letters",
     ),
-    "no name": (plan_of({**STEP, "step": ""}), "a step's name matches"),
-    "a name with NUL": (plan_of({**STEP, "step": "a\0"}), "a step's name matches"),
+    "no name": (plan_of({**STEP, "step": ""}), "a step's name is of letters"),
+    "a name with NUL": (plan_of({**STEP, "step": "a\0"}), "a step's name is of letters"),
     "a number out of range": (text(timeout="1e400"), "Number out of range"),
     "an integer out of range": (text(timeout="9" * 400), "out of range"),
     "too long a time": (text(timeout=str(2**70)), "below 1e9"),

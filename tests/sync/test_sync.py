@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from makegood import Agent, Compensated, MakegoodError, Refused, client, plan, step
-from makegood.errors import ActRefused, PlanError, StoreError, UnknownTask
+from makegood.errors import ActRefused, PlanError, StoreError, SubmissionConflict, UnknownTask
 from makegood.sync import Makegood, Task
 from tests.sync.app import desk, stay
 
@@ -43,6 +43,10 @@ def test_a_task_from_its_beginning_to_its_end(store: str) -> None:
         assert len(makegood.members()) == 1
         assert makegood.audit().findings == []
         assert repr(task) == "<task stay-1>"
+        assert (task.existed, makegood.submit(stay, "ann", task_id="stay-1").existed) == (False, True)
+        with pytest.raises(SubmissionConflict) as conflict:
+            makegood.submit_many(stay, ["bob", "flo"], task_ids=["stay-1", "stay-9"])
+        assert [entered.result(5) for entered in conflict.value.entered] == ["a room for flo"]
     assert threads() == []
 
 

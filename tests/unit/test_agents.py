@@ -191,8 +191,8 @@ def asks_more(trip: Trip, price: int) -> None: ...
         ({"undo": None, "reads": True}, "give it exactly one of"),
         ({"undo": cancel_car, "pivot": True}, "give it exactly one of"),
         ({"undo": None, "colour": 1}, "an action has no option 'colour'; it has undo, reads, pivot, name"),
-        ({"undo": None, "name": "a b"}, r"action 'a b': its name must match"),
-        ({"undo": None, "name": 5}, r"action 5: its name must match"),
+        ({"undo": None, "name": "a b"}, r"action 'a b': an action's name is of letters"),
+        ({"undo": None, "name": 5}, r"action 5: an action's name is of letters"),
         (
             {"undo": takes_nothing},
             "undo takes_nothing takes nothing; its first parameter is the result of book",
@@ -243,9 +243,9 @@ def test_a_bare_decorator_and_a_second_action_of_a_name_are_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "why"),
     [
-        ("a b", {}, "an agent's name matches"),
-        ("1a", {}, "an agent's name matches"),
-        ("a" * 61, {}, "an agent's name matches"),
+        ("a b", {}, "an agent's name is of letters"),
+        ("1a", {}, "an agent's name is of letters"),
+        ("a" * 61, {}, "an agent's name is of letters"),
         (None, {}, "agent None"),
         ("a", {"timeout": -1}, "agent a: timeout must be above 0"),
         ("a", {"keyed": 0.0}, "agent a: class.keyed must be above 0"),

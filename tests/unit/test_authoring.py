@@ -184,6 +184,10 @@ def not_stepped() -> None:
     step(print, "x")
 
 
+def misspelt_argument() -> None:
+    step(reserve_car, trop="x")  # type: ignore[call-overload]
+
+
 def wrong_arguments() -> None:
     step(reserve_car, "x", "y", "z")  # type: ignore[call-overload]
 
@@ -314,12 +318,13 @@ NO_PLANS: list[tuple[Any, str]] = [
     (generates, "generates yields"),
     (lambda: step(look), "a lambda has no name"),
     (not_stepped, r"print is no action of any agent; declare it with @agent.action\(undo=...\)"),
+    (misspelt_argument, r"step\(reserve_car, ...\): it takes trip, at, and no 'trop' \("),
     (wrong_arguments, r"step\(reserve_car, ...\): too many positional arguments \(.*trip_agents.py:\d+\)"),
     (twice, r"step 'look' is used twice; name one of them with step.options\(name=...\)"),
     (reserved, "step 'undo': the name is reserved"),
     (bad_option, r"step\(look\): timeout must be above 0"),
     (no_option, r"step.options\(\) has no setting 'timout'; it has name, retry, timeout, deadline"),
-    (bad_name, "step 'a-b': a step's name matches"),
+    (bad_name, "step 'a-b': a step's name is of letters"),
     (empty_group, r"nothing is recorded in this parallel\(\); put steps in it"),
     (empty_inner_group, r"nothing is recorded in this series\(\)"),
     (pivot_in_group, "pivot 'pay' must stand alone at top level"),

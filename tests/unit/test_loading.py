@@ -249,7 +249,7 @@ BROKEN: list[tuple[str, str, str, str]] = [
         "a refused agent",
         'from makegood.authoring import Agent\n\na = Agent("a b")\n',
         "app.py",
-        r"^app.py:3: agent 'a b': an agent's name matches .*\n  app.py:3 in <module>$",
+        r"^app.py:3: agent 'a b': an agent's name is of letters .*\n  app.py:3 in <module>$",
     ),
     (
         "an action with types that have no JSON, in no plan",

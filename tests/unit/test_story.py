@@ -155,6 +155,8 @@ def test_a_verdict_is_told_with_its_result() -> None:
     assert walk.step("car")["result"] == "C-1"
     fact = next(fact for fact in walk.facts() if fact["fact"] == "ResolveAsked")
     assert (fact["who"], fact["step"], fact["verdict"], fact["result"]) == ("ann", "car", "done", "C-1")
+    walk.commit(ResolveAsked(0, Verdict.DONE, "bob", "a slip", (msgspec.Raw(b'"C-2"'),)))
+    assert 'bob: corrects car, with the result "C-2": a slip' in walk.story()
 
 
 def test_leases_hand_backs_and_late_words() -> None:

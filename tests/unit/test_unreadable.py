@@ -15,7 +15,11 @@ from makegood.client.task import Task
 from makegood.core.events import HandedBack, Restored, TaskSubmitted, decode_row
 from makegood.core.plan import Millis
 from makegood.core.record import TaskState
+from makegood.health.line import Level, Line
+from makegood.health.people import lines_of_people
+from makegood.health.work import Work, work_of
 from makegood.payload import Envelope
+from makegood.reading.matching import parse
 from makegood.runtime.engine import Engine
 from makegood.store.memory import MemoryFile, MemoryStore
 from makegood.testing.virtual import VirtualClock, run, virtual_loop
@@ -102,6 +106,39 @@ def test_its_waits_double_up_to_ten_minutes_and_a_deploy_is_noticed(
     assert told[0] == "t look (do, call 1): not called, shop/look.what: Expected `int`, got `str`"
 
 
+def test_what_nobody_could_read_for_long_is_found_by_the_doctor_and_as_stuck() -> None:
+    async def main() -> tuple[Work, list[str], list[Line]]:
+        file = MemoryFile()
+        engine = engine_with(file, numbers)
+        await engine.start()
+        connection = Connection(engine.desk, Envelope())
+        connection.open()
+        await engine.store.save_plan(looks.version, looks.name, looks.document.canonical())
+        await engine.desk.submit(looks.plan, "t", TaskSubmitted(msgspec.Raw(b'"kettle"')))
+        await sleep(30)
+        assert await found(connection, "stuck>1m") == []
+        await sleep(600)
+        now = await engine.store.now()
+        work = await work_of(engine.store, now)
+        lines = lines_of_people(await engine.store.members(), work, now)
+        stuck = await found(connection, "stuck>5m")
+        await engine.stop()
+        return work, stuck, list(lines)
+
+    async def found(connection: Connection, term: str) -> list[str]:
+        return list(await connection.find(parse([term])))
+
+    work, stuck, lines = run(main())
+    [back] = work.handed_back
+    assert (back.task_id, back.action, stuck) == ("t", "shop/look", ["t"])
+    [line] = [line for line in lines if line.about == "handed back"]
+    assert line.level is Level.BROKEN
+    assert line.what == (
+        "t waits for an agent that can make the call: shop/look handed it back unsent, as shop/look.what: "
+        "Expected `int`, got `str`"
+    )
+
+
 class Booking(msgspec.Struct):
     hotel: str
 
@@ -159,7 +196,7 @@ def test_a_result_of_the_wrong_form_is_corrected_and_the_task_goes_on() -> None:
     waits, said, output = run(main())
     assert "Expected `object`, got `str`" in waits
     assert CORRECT in waits
-    assert (said, output) == ("resolved reserve_room as done", "Lutetia is confirmed")
+    assert (said, output) == ("corrected the result of reserve_room", "Lutetia is confirmed")
 
 
 def test_an_undo_that_cannot_read_the_result_waits_for_a_better_one_or_a_person() -> None:

@@ -40,7 +40,10 @@ BETWEEN_PARTS = frozenset(
         *(f"Action.{name}" for name in ("result_codec", "signature_hash", "arguments", "check_types")),
         *(f"Booking.{name}" for name in ("live_at", "cancel", "end")),
         *(f"Ledger.{name}" for name in ("serve", "knows", "most_alike", "take_notes")),
-        *(f"Rehearsal.{name}" for name in ("running", "expects_refusal", "own", "step", "slow", "answer")),
+        *(
+            f"Rehearsal.{name}"
+            for name in ("running", "expects_refusal", "own", "cast", "step", "slow", "answer")
+        ),
         *(f"Rehearsal.{name}" for name in ("refused", "given")),
         *(f"Snapshot.{name}" for name in ("stored", "head", "plan", "rows", "closed", "envelope", "why")),
         "Snapshot.read_at",

@@ -256,6 +256,7 @@ class Entered(Printed, kw_only=True):
     """A task that was entered by itself; how it stands where it was waited for."""
 
     task_id: str
+    existed: bool | UnsetType = UNSET
     state: TaskState | UnsetType = UNSET
     reason: Maybe = UNSET
     output: Any = UNSET
@@ -263,8 +264,9 @@ class Entered(Printed, kw_only=True):
 
 
 class Submitted(Printed, kw_only=True):
-    """What came of a line: its task, or the `error` that says why there is none."""
+    """What came of a line: its task, which may have `existed`, or the `error` that says why there is none."""
 
     line: int
     task_id: str
+    existed: bool | UnsetType = UNSET
     error: Maybe = UNSET

@@ -42,9 +42,9 @@ class Keyless:
         self._known: set[Function] = set()
 
     def look(self, work: Work, fact: Event) -> None:
-        """Warn where a call was done so, the first time of each function."""
+        """Warn where a call was done so, the first time of each function. What only reads needs no key."""
         keyless = isinstance(fact, Reported) and fact.reply is Reply.DONE and not fact.key_read
-        if not keyless or work.function in self._known:
+        if not keyless or work.step.reads or work.function in self._known:
             return
         self._known.add(work.function)
         log.warning(

@@ -14,6 +14,7 @@ from makegood.authoring.declaring import read_action, read_lister, read_probe, r
 from makegood.authoring.places import here
 from makegood.core.document import (
     HASH_MIN,
+    NAME_IS,
     KeyForm,
     Retry,
     ServiceClass,
@@ -99,7 +100,7 @@ class Agent:
         **misplaced: Never,
     ) -> None:
         if not _matches(AGENT_NAME, name):
-            raise PlanError(f"{here()}: agent {name!r}: an agent's name matches {AGENT_NAME.pattern}")
+            raise PlanError(f"{here()}: agent {name!r}: an agent's name {NAME_IS} 60; it may have . and -")
         if lifespan is not None and not callable(lifespan):
             raise PlanError(
                 f"{here()}: agent {name}: lifespan={lifespan!r} is no function; give one that makes an async "
@@ -203,9 +204,7 @@ class Agent:
 
     def _check_free(self, fn: Any, name: Any, place: str) -> None:
         if not _matches(ACTION_NAME, name):
-            raise PlanError(
-                f"{place}: action {name!r}: its name must match {ACTION_NAME.pattern}; give one: name=..."
-            )
+            raise PlanError(f"{place}: action {name!r}: an action's name {NAME_IS} 60; give one: name=...")
         if name in self.actions:
             raise PlanError(
                 f"{place}: agent {self.name} has an action {name!r}, at {self.actions[name].do.place}; "

@@ -188,8 +188,15 @@ def _declared(action: Any) -> Action:
 
 def _bound(action: Action, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments by name, defaults filled in: a task keeps what it was recorded with."""
+    signature = inspect.signature(action.fn)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    if odd := [] if takes_any else [name for name in kwargs if name not in signature.parameters]:
+        known = ", ".join(signature.parameters) or "nothing"
+        raise PlanError(
+            f"{here()}: step({action.name}, ...): it takes {known}, and no {odd[0]!r} ({action.do.place})"
+        )
     try:
-        bound = inspect.signature(action.fn).bind(*args, **kwargs)
+        bound = signature.bind(*args, **kwargs)
     except TypeError as error:
         raise PlanError(f"{here()}: step({action.name}, ...): {error} ({action.do.place})") from None
     bound.apply_defaults()

@@ -83,8 +83,8 @@ def up(
     Scheduler, supervisor and the agents found in APP run until SIGTERM. APP is a module, a path.py (every
     Agent at its top level), or module:attr. Several processes on one store are safe.
 
-    Exits 0 after SIGTERM; 75 where it ended itself because a thread of a call could not be stopped: start it
-    again.
+    Exits 0 after SIGTERM; 75 where it ended itself because a thread, a call or a lifespan could not be
+    stopped: start it again.
     """
     _log_to_stderr(JsonLines() if log_format == "json" else _TextLines(TEXT_LINE))
     with as_misuse():
@@ -118,6 +118,9 @@ def agents_of(apps: Sequence[str]) -> list[Agent]:
         raise PlanError(
             f"{', '.join(apps)}: no Agent is found there, so there is nothing to run; name an app with one"
         )
+    for agent in found.values():
+        if not agent.actions:
+            log.warning("agent %s has no action, so that nothing is ever called by it", agent.name)
     for each in loaded:
         for plan in each.plans.values():
             _say_what_is_missing(plan.plan, found)
@@ -137,7 +140,7 @@ def _say_what_is_missing(plan: Plan, agents: Collection[str]) -> None:
 @click.option("--id", "task_id", metavar="ID", help="The task's id; without it one is made.")
 @click.option(
     "--deadline",
-    type=Length(min=0),
+    type=Length(min=0, min_open=True),
     metavar="TIME",
     help=f"Undo the task unless it has completed so long from its start. {LENGTHS}.",
 )
@@ -215,9 +218,11 @@ def _enter_one(
     async def work(makegood: Makegood) -> int:
         task = await enter(makegood)
         if not (as_json and wait):
-            told = output.json_line({"taskId": task.task_id}) if as_json else task.task_id
-            output.done(told, f"{task.task_id} is entered")
-        if remark:
+            told = {"taskId": task.task_id, "existed": task.existed}
+            output.done(output.json_line(told) if as_json else task.task_id, f"{task.task_id} is entered")
+        if task.existed:
+            output.say(f"{task.task_id} was there already: its deadline, start and tags stay")
+        elif remark:
             output.say(remark)
         await _say_if_nobody_is_up(makegood, task)
         return await wait_for(task, timeout, as_json=as_json) if wait else output.OK
@@ -241,7 +246,7 @@ async def _say_if_nobody_is_up(makegood: Makegood, task: Task[Any]) -> None:
     with suppress(StoreError):  # it is entered, whatever can be said of it
         at_rest = (await task.record())["state"] in output.WAITED
         if not at_rest and not await makegood.members():
-            output.say("no process is up on this store: the task starts once one is (`makegood up APP`)")
+            output.say("no process is up on this store, and the task waits for one (`makegood up APP`)")
 
 
 @click.command()

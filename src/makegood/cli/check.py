@@ -9,6 +9,7 @@ from makegood.authoring.agent import Agent
 from makegood.authoring.loading import AnyPlan, load_app
 from makegood.checking import Finding, Setting, Severity, check
 from makegood.cli import output
+from makegood.cli.given import LENGTHS, Length
 from makegood.cli.look import json_option
 from makegood.cli.planned import is_document, plan_of_document
 from makegood.core.plan import millis
@@ -22,9 +23,9 @@ from makegood.runtime.engine import GRACE
 @click.argument("apps", metavar="APP...", nargs=-1, required=True)
 @click.option(
     "--deadline",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="S",
-    help="Hold the plans against a deadline of S seconds for the whole task.",
+    type=Length(min=0, min_open=True),
+    metavar="TIME",
+    help=f"Hold the plans against a deadline for the whole task. {LENGTHS}.",
 )
 @json_option
 def check_plans(apps: Sequence[str], deadline: float | None, as_json: bool) -> int:

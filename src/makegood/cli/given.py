@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import date, datetime, timedelta
@@ -112,6 +113,7 @@ def read_lines(source: str) -> Iterator[tuple[int, bytes]]:
         with _opened(source) as file:
             for number in count(1):
                 line = _at_most(file.readline, f"{what}, line {number}")
+                line = line.removeprefix(BOM_UTF8) if number == 1 else line
                 if not line:
                     return
                 if line.strip():
@@ -174,7 +176,7 @@ def _read(source: str, what: str) -> bytes:
         return source.encode("utf-8", "surrogateescape")
     try:
         with Path(source[1:]).open("rb") as file:
-            return _at_most(file.read, what)
+            return _at_most(file.read, what).removeprefix(BOM_UTF8)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise PayloadError(f"{what}: {source[1:]!r}: {reason}; @ stands before the name of a file") from None

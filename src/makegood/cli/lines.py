@@ -80,7 +80,9 @@ def _line(raw: bytes) -> Line:
     try:
         return msgspec.json.decode(raw, type=Line)
     except msgspec.ValidationError as error:
-        raise PayloadError(f"{error}; a line is {FORM}") from None
+        what, _, where = str(error).partition(" - at `$.")
+        at = f"{where.removesuffix('`')}: " if where else ""
+        raise PayloadError(f"{at}{what}; a line is {FORM}") from None
 
 
 def _seconds(length: float | str) -> float:

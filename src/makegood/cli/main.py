@@ -28,8 +28,8 @@ def makegood(ctx: click.Context) -> int:
     """Jobs of several remote calls that complete, or are undone, or stand in plain sight.
 
     Exit codes: 0 ok; 2 the command or its input is malformed; 1 it could not be done. Where a command waits
-    for a task: 0 Completed, 10 Compensated, 20 Failed (parked), 30 not ended in time. `up`: 75 a thread could
-    not be stopped. 130: interrupted.
+    for a task: 0 Completed, 10 Compensated, 20 Failed (parked), 30 not ended in time. `up`: 75 something
+    in it could not be stopped. 130: interrupted.
 
     All times that are shown are UTC.
     """

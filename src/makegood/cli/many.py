@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from makegood.authoring.loading import AnyPlan
 from makegood.cli import output
@@ -23,50 +25,74 @@ def submit_lines(plan: AnyPlan, source: str, terms: Terms, *, as_json: bool) -> 
     Raises PayloadError that names the lines which cannot be submitted; then nothing was.
     """
     entries, bad = read_entries(plan, source, terms)
+    named = "stdin" if source == "-" else source
 
     async def check(trial: Makegood) -> None:
         refused = bad | await _refused(trial, plan, entries)
         if refused:
-            raise PayloadError(_named("stdin" if source == "-" else source, refused))
+            raise PayloadError(_told(named, refused))
 
     async def work(makegood: Makegood) -> int:
-        tried = taken = under_way = 0
+        summary = Summary(len(entries))
         try:
             for window in _windows(entries):
-                under_way = len(window)
-                conflicts = await _enter(makegood, plan, window)
-                tried, under_way = tried + under_way, 0
-                taken += sum(entry.task_id in conflicts for entry in window)
-                for entry in window:
-                    _tell(entry, conflicts.get(entry.task_id, ""), as_json=as_json)
+                summary.under_way = len(window)
+                came = await _enter(makegood, plan, window)
+                summary.add(came)
+                for entry, each in zip(window, came, strict=True):
+                    _tell(named, entry, each, as_json=as_json)
         finally:  # what is entered stays so, though stdout be full, or Ctrl-C end it under way
-            output.say(_summary(len(entries), tried, taken, under_way))
+            output.say(f"submit: {summary}")
         if not await makegood.members():
-            output.say("no process is up on this store: tasks start once one is (`makegood up APP`)")
-        return output.COULD_NOT if taken else output.OK
+            output.say("no process is up on this store, and tasks wait for one (`makegood up APP`)")
+        return output.COULD_NOT if summary.refused else output.OK
 
     return connected(work, first=check, always=True)
 
 
-def _summary(lines: int, tried: int, taken: int, under_way: int) -> str:
-    """What became of so many lines: of those that were `tried` so many ids were `taken`; of those that were
-    `under_way` when it ended nobody knows."""
-    entered = tried - taken
-    are = "is" if entered == 1 else "are"
-    told = f"submit: {entered} of {counted(lines, 'line')} {are} entered, {taken} refused"
-    return f"{told}; of {under_way:,} more some may be: `makegood list` shows" if under_way else told
+class Came(NamedTuple):
+    """What came of a line: its task is entered, or was there already, or the line is refused, and why."""
+
+    existed: bool
+    conflict: str = ""
+
+
+@dataclass
+class Summary:
+    """What came of so many lines; of those that are under way nobody knows when it ends there."""
+
+    lines: int
+    new: int = 0
+    existed: int = 0
+    refused: int = 0
+    under_way: int = 0
+
+    def add(self, came: Sequence[Came]) -> None:
+        """These were under way until now."""
+        self.under_way = 0
+        self.refused += sum(bool(each.conflict) for each in came)
+        self.existed += sum(each.existed for each in came)
+        self.new += sum(not each.existed and not each.conflict for each in came)
+
+    def __str__(self) -> str:
+        told = f"{self.new} of {counted(self.lines, 'line')} entered, {self.refused} refused"
+        if self.existed:
+            told += f", {self.existed} there already: their deadlines, starts and tags stay"
+        if self.under_way:
+            told += f"; of {self.under_way:,} more some may be: `makegood list` shows"
+        return told
 
 
 def _windows(entries: Sequence[Entry]) -> list[Sequence[Entry]]:
     return [entries[n : n + TOGETHER] for n in range(0, len(entries), TOGETHER)]
 
 
-def _tell(entry: Entry, conflict: str, *, as_json: bool) -> None:
+def _tell(named: str, entry: Entry, came: Came, *, as_json: bool) -> None:
     if as_json:
-        told = {"line": entry.line, "taskId": entry.task_id}
-        output.document_line(told | {"error": conflict} if conflict else told)
-    elif conflict:
-        output.say(f"line {entry.line}: {conflict}")
+        became = {"error": came.conflict} if came.conflict else {"existed": came.existed}
+        output.document_line({"line": entry.line, "taskId": entry.task_id} | became)
+    elif came.conflict:
+        output.say(f"{named}, line {entry.line}: {came.conflict}")
     else:
         output.data(entry.task_id)
 
@@ -97,7 +123,7 @@ async def _refused(trial: Makegood, plan: AnyPlan, entries: Sequence[Entry]) -> 
     return refused
 
 
-def _named(source: str, bad: dict[int, str]) -> str:
+def _told(source: str, bad: dict[int, str]) -> str:
     """Each bad line with its reason, the first few of them."""
     told = [f"{source}, line {line}: {bad[line]}" for line in sorted(bad)[:BAD_SHOWN]]
     more = f" ({len(bad) - BAD_SHOWN} more are not shown)" if len(bad) > BAD_SHOWN else ""
@@ -108,26 +134,22 @@ def _named(source: str, bad: dict[int, str]) -> str:
 # --- entering
 
 
-async def _enter(makegood: Makegood, plan: AnyPlan, window: Sequence[Entry]) -> dict[str, str]:
-    """Enter these tasks, those that are alike in one commit; of each whose id is taken, why."""
-    alike: dict[object, dict[str, Entry]] = {}
-    for task_id, entry in _first_with_each_id(window).items():
-        alike.setdefault(entry.alike, {})[task_id] = entry
-    conflicts: dict[str, str] = {}
-    for taken in await asyncio.gather(*[_enter_alike(makegood, plan, each) for each in alike.values()]):
-        conflicts |= taken
-    return conflicts
-
-
-def _first_with_each_id(window: Sequence[Entry]) -> dict[str, Entry]:
+async def _enter(makegood: Makegood, plan: AnyPlan, window: Sequence[Entry]) -> list[Came]:
+    """Enter these tasks, those that are alike in one commit; what came of each."""
     first: dict[str, Entry] = {}
     for entry in window:
         first.setdefault(entry.task_id, entry)
-    return first
+    alike: dict[object, dict[str, Entry]] = {}
+    for task_id, entry in first.items():
+        alike.setdefault(entry.alike, {})[task_id] = entry
+    came: dict[str, Came] = {}
+    for each in await asyncio.gather(*[_enter_alike(makegood, plan, each) for each in alike.values()]):
+        came |= each
+    return [came[entry.task_id] for entry in window]
 
 
-async def _enter_alike(makegood: Makegood, plan: AnyPlan, entries: dict[str, Entry]) -> dict[str, str]:
-    """In one commit. It tells of one conflict only; so then each is submitted again, as the same task.
+async def _enter_alike(makegood: Makegood, plan: AnyPlan, entries: dict[str, Entry]) -> dict[str, Came]:
+    """In one commit. It tells of one conflict only; so then what is not entered is tried by itself.
 
     With the same input, too: decoded again it could be another, where a default of its type is made anew.
     """
@@ -135,15 +157,17 @@ async def _enter_alike(makegood: Makegood, plan: AnyPlan, entries: dict[str, Ent
     inputs = {task_id: codec.decode(entry.input, "input") for task_id, entry in entries.items()}
     terms = next(iter(entries.values())).terms._asdict()
 
-    async def refused(*task_ids: str) -> str:
+    async def enter(*task_ids: str) -> dict[str, Came]:
         try:
             given = [inputs[task_id] for task_id in task_ids]
-            await makegood.submit_many(plan, given, task_ids=task_ids, **terms)
+            tasks = await makegood.submit_many(plan, given, task_ids=task_ids, **terms)
         except SubmissionConflict as conflict:
-            return str(conflict)
-        return ""
+            if len(task_ids) == 1:
+                return {task_ids[0]: Came(existed=False, conflict=str(conflict))}
+            tasks = conflict.entered
+        return {task.task_id: Came(task.existed) for task in tasks}
 
-    if not await refused(*inputs):
-        return {}
-    told = {task_id: await refused(task_id) for task_id in inputs}
-    return {task_id: words for task_id, words in told.items() if words}
+    came = await enter(*inputs)
+    for task_id in inputs.keys() - came.keys():
+        came |= await enter(task_id)
+    return came

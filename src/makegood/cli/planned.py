@@ -19,7 +19,10 @@ def plan_of_app(spec: str) -> AnyPlan:
     """The plan of `app.py:book`. Raises PlanError; where no plan is named, with those that are there."""
     if ":" in spec:
         return load_plan(spec)
-    plans = ", ".join(load_app(spec).plans) or "none"
+    try:
+        plans = ", ".join(load_app(spec).plans) or "none"
+    except PlanError as error:
+        raise PlanError(f"{error}; a plan is named APP:PLAN, as in app.py:book") from None
     raise PlanError(f"{spec}: which plan? Write APP:PLAN, as in app.py:book; its plans: {plans}")
 
 

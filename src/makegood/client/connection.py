@@ -139,6 +139,16 @@ class Connection:
                 "thread may call"
             )
 
+    def loop_has_ended(self) -> bool:
+        """Whether the event loop that it was opened in is closed, and with it all that was done here. Raises
+        StoreUnavailable where that loop lives and is not the running one."""
+        if self._opened_in is None or self._opened_in[0] != os.getpid():
+            return False
+        if self._opened_in[1].is_closed():
+            return True
+        self.check_open()
+        return False
+
     async def stored(self, task_id: str) -> Stored:
         """A task as the store holds it. Raises UnknownTask, StoreError."""
         [stored] = await self.store.load([known_form(task_id)])
@@ -231,8 +241,8 @@ class Connection:
         except ActRefused as refused:
             raise ActRefused(f"task {task_id}: {refused}") from None
 
-    async def find_step(self, task_id: str, step: str) -> tuple[int, Millis]:
-        """The number of a step by its name, and since when it stands as it does.
+    async def find_step(self, task_id: str, step: str) -> tuple[int, Head]:
+        """The number of a step by its name, and its task as it stands.
 
         Raises UnknownTask, StoreError, ActRefused when the plan has no such step.
         """
@@ -243,7 +253,7 @@ class Connection:
             raise ActRefused(f"task {task_id}: plan {plan.name} has no step {step!r}; it has {known}")
         number = plan.index_of[step]
         with legible(stored.task_id):
-            return number, decode_head(stored.head).stands_since(number)
+            return number, decode_head(stored.head)
 
     async def step(self, task_id: str, step: str) -> StepPlan:
         """A step by its name. Raises as find_step does."""

@@ -91,6 +91,10 @@ class Makegood:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._connection.loop_has_ended():
+            self._connection.close()
+            await self._let_go()
+            return
         self._connection.close()
         await self._engine.stop(GRACE if kind is None else 0, leave_running=False)
         self._is_open = False
@@ -137,9 +141,9 @@ class Makegood:
         length of time (seconds) from its start: what has not completed by then is undone.
 
         The same id, plan and input again is the existing task, also where the input's type has got an
-        optional field since. Raises SubmissionConflict for another plan or
-        input under a taken id, PlanError for an id, a start or a deadline that is none, PayloadError for an
-        input that cannot be written, StoreError.
+        optional field since: it `existed`, and its deadline, start and tags stay. Raises SubmissionConflict
+        for another plan or input under a taken id, PlanError for an id, a start or a deadline that is none,
+        PayloadError for an input that cannot be written, StoreError.
         """
         return await self._submitting.one(plan, input, task_id, Terms(deadline, start_at, tags))
 
@@ -176,7 +180,8 @@ class Makegood:
     # --- looking
 
     def task(self, task_id: str) -> Task[Any]:
-        """A handle on a task by its id; whether it is there shows when it is used."""
+        """A handle on a task by its id; whether it is there shows when it is used. No types are known by it:
+        its result is the output as JSON values."""
         return Task(self._connection, task_id, Any)
 
     async def snapshot(self, task_id: str) -> Snapshot:
@@ -184,7 +189,8 @@ class Makegood:
         return await self._connection.snapshot(task_id)
 
     async def list(self, where: Where = ANY, *, limit: int = 100, after: str | None = None) -> TaskPage:
-        """Tasks in short, newest first; `after` is a former page's `next`. Raises StoreError."""
+        """Tasks in short, as JSON values like those of `makegood list --json`, newest first; `after` is a
+        former page's `next`. Raises StoreError."""
         return await self._connection.list(where, limit=limit, after=after)
 
     async def find(self, where: Where = ANY) -> Sequence[str]:

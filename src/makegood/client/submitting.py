@@ -92,11 +92,14 @@ class Submitting:
             self._enter(plan, raw, event, name, names)
             for raw, event, name in zip(raws, events, names, strict=True)
         ]
-        entered = await asyncio.gather(*entering, return_exceptions=True)
-        for each in entered:
+        came = await asyncio.gather(*entering, return_exceptions=True)
+        entered = [each for each in came if not isinstance(each, BaseException)]
+        for each in came:
+            if isinstance(each, SubmissionConflict):
+                each.entered = entered
             if isinstance(each, BaseException):
                 raise each
-        return [each for each in entered if not isinstance(each, BaseException)]
+        return entered
 
     async def json(
         self, plan: PlanDefinition[Any, Out], raw: bytes, task_id: str | None, terms: Terms
@@ -125,7 +128,8 @@ class Submitting:
                     f"{where}: plan {plan.name} takes {kind}, not {given}; give {kind}(...), or JSON to "
                     "submit_json"
                 ) from None
-            raise _with_type(plan, where, error) from None
+            told = PayloadError(f"{where}: none was given") if value is None else error
+            raise _with_type(plan, where, told) from None
 
     def _agreed(self, terms: Terms) -> Agreed:
         """Raises PlanError or PayloadError for terms that are none."""
@@ -152,9 +156,10 @@ class Submitting:
         name = self._new_id(plan.name, self._desk.now()) if task_id is None else check_task_id(task_id)
         self._connection.check_open()
         await self._save_plan(plan)
-        if not await self._desk.submit(plan.plan, name, event, beside=beside):
+        is_new = await self._desk.submit(plan.plan, name, event, beside=beside)
+        if not is_new:
             await self._check_same(plan, name, raw)
-        return Task(self._connection, name, plan.output_type)
+        return Task(self._connection, name, plan.output_type, existed=not is_new)
 
     def _names(self, plan: str, number: int, task_ids: Sequence[str] | None) -> list[str]:
         """The ids of tasks that are submitted together. Raises MakegoodError where they cannot be."""
@@ -257,7 +262,7 @@ def _has_fields(hint: Any) -> bool:
 
 def _length(length: object) -> Millis:
     seconds = length.total_seconds() if isinstance(length, timedelta) else length
-    if not isinstance(seconds, int | float) or not 0 < seconds < 1e9:
+    if not isinstance(seconds, int | float) or seconds is True or not 0 < seconds < 1e9:
         raise PlanError(f"a deadline is a length of time in seconds, above 0 and below 1e9, not {seconds!r}")
     return millis(seconds)
 

@@ -20,7 +20,7 @@ from makegood.core.events import (
     SkipAsked,
     Verdict,
 )
-from makegood.core.record import TaskState
+from makegood.core.record import Phase, TaskState
 from makegood.errors import ActRefused, Compensated, Failed, PayloadError
 from makegood.payload import Codec, canonical, codec_for
 from makegood.reading.audit import Statement
@@ -33,9 +33,13 @@ Out = TypeVar("Out")
 class Task(Generic[Out]):
     """A handle on one task: wait for it, look at it, act on it."""
 
-    def __init__(self, connection: Connection, task_id: str, output_type: Any) -> None:
+    def __init__(
+        self, connection: Connection, task_id: str, output_type: Any, *, existed: bool = False
+    ) -> None:
         self._connection = connection
         self.task_id = task_id
+        self.existed = existed
+        """Whether a submission found it there; its deadline, start and tags are then those of the first."""
         self._output_type = output_type
 
     def __repr__(self) -> str:
@@ -151,12 +155,15 @@ class Task(Generic[Out]):
         """
         if verdict not in list(Verdict):
             raise ActRefused(f"{verdict!r} is no verdict; say {', '.join(Verdict)}")
-        number, seen = await self._connection.find_step(self.task_id, step)
-        said = Verdict(verdict)
+        number, head = await self._connection.find_step(self.task_id, step)
+        said, seen = Verdict(verdict), head.stands_since(number)
         await self._act_with(
             step, result_json, lambda given: ResolveAsked(number, said, by or user(), why, given, seen)
         )
-        return f"resolved {step} as {verdict}"
+        if said is not Verdict.DONE or head.marks[number] != Phase.DONE:
+            return f"resolved {step} as {verdict}"
+        read = "; the task is Completed: who has read its output has the old one"
+        return f"corrected the result of {step}{read if head.state is TaskState.COMPLETED else ''}"
 
     async def _act(self, act: Act) -> bool:
         if not is_text(act.by) or not is_text(act.why):

@@ -24,6 +24,8 @@ VALUES_NESTED_MAX = 200
 """How deep values may lie in values, in a "$lit" and in the input's schema; as deep as in a payload."""
 PLAN_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 STEP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,59}")
+NAME_IS = "is of letters (A to Z, a to z), digits and _, begins with a letter, and has at most"
+"""What is said of names; then comes how many characters."""
 RESERVED_NAMES = frozenset({"undo", "input"})
 
 Template = Any
@@ -268,7 +270,7 @@ def _known_keys(error: msgspec.ValidationError) -> str:
 def check_document(document: Document) -> None:
     """Refuse a plan that could strand a half-state or that no task could run; raises PlanError."""
     if not PLAN_NAME.fullmatch(document.plan):
-        raise PlanError(f"plan {document.plan!r}: a plan's name matches {PLAN_NAME.pattern}")
+        raise PlanError(f"plan {document.plan!r}: a plan's name {NAME_IS} 100")
     steps = list(step_nodes(document.body))
     if len(steps) > STEPS_MAX:
         raise PlanError(f"plan {document.plan}: {len(steps)} steps; a plan has at most {STEPS_MAX}")
@@ -308,7 +310,7 @@ def _check_size(size: int, where: str) -> None:
 def _check_step(plan: str, step: StepNode, seen: set[str]) -> None:
     where = f"plan {plan}: step {step.step!r}"
     if not STEP_NAME.fullmatch(step.step):
-        raise PlanError(f"{where}: a step's name matches {STEP_NAME.pattern}")
+        raise PlanError(f"{where}: a step's name {NAME_IS} 60")
     for name in ("agent", "action", "undo", "probe"):
         if getattr(step, name) == "":
             raise PlanError(f"{where}: {name} is empty; name it, or leave it out")

@@ -77,7 +77,7 @@ def _permissions(place: Place) -> Line:
     if place.mode & OTHERS_MAY_WRITE:
         return warn("permissions", f"{told}: any user may change what is recorded", f"chmod o-w {place.path}")
     if place.mode & OTHERS_MAY_READ:
-        return ok("permissions", f"{told}: any user may read what is recorded; chmod o-r if that is too much")
+        return ok("permissions", f"{told}: any user may read what is recorded; chmod 600 if that is too much")
     return ok("permissions", told)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from makegood.core.plan import Millis
 from makegood.health.line import Line, broken, ok, warn
-from makegood.health.work import Due, Work
+from makegood.health.work import Due, HandedBack, Work
 from makegood.reading.words import WAITED_FOR, span
 from makegood.store.protocol import Member
 
@@ -25,6 +25,7 @@ def lines_of_people(members: Sequence[Member], work: Work, now: Millis) -> Itera
     yield _tasks(work)
     yield from _missing(members, work.due)
     yield from _stuck(members, work.due, now)
+    yield from _handed_back(work.handed_back, now)
     yield from _parked(work)
 
 
@@ -103,6 +104,21 @@ def _stuck(members: Sequence[Member], due: Sequence[Due], now: Millis) -> Iterat
             f"{_some([each.task_id for each in tasks])} for {WAITED_FOR[kind]}, due for up to {longest}, "
             "though processes are alive",
             "`makegood why ID` says more; the logs of those processes may say why they do not see to it",
+        )
+
+
+def _handed_back(back: Sequence[HandedBack], now: Millis) -> Iterator[Line]:
+    """What the agents that live have not been able to call for long."""
+    actions: dict[str, list[HandedBack]] = defaultdict(list)
+    for each in back:
+        if now - each.since > STUCK:
+            actions[each.action].append(each)
+    for action, found in sorted(actions.items()):
+        yield broken(
+            "handed back",
+            f"{_some([each.task_id for each in found])} for an agent that can make the call: {action} handed "
+            f"it back unsent, as {found[0].why}",
+            f"deploy a {action} that can; `makegood why ID` says what else there is",
         )
 
 

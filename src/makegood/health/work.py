@@ -4,9 +4,9 @@ import msgspec
 
 from makegood.core.machine import due
 from makegood.core.plan import Millis, Plan, pinned_plan
-from makegood.core.record import TaskState, decode_head
+from makegood.core.record import Head, Phase, TaskState, decode_head
 from makegood.errors import PlanError
-from makegood.reading.waiting import task_waiting
+from makegood.reading.waiting import moved_at, task_waiting, was_handed_back
 from makegood.store.protocol import Query, Store, Stored
 
 LOOKED_AT_MAX = 10_000
@@ -26,12 +26,22 @@ class Due(msgspec.Struct, frozen=True, kw_only=True):
     since: Millis
 
 
+class HandedBack(msgspec.Struct, frozen=True, kw_only=True):
+    """A step whose call no agent could make so far: which "agent/action", why, and since when."""
+
+    task_id: str
+    action: str
+    why: str
+    since: Millis
+
+
 class Work(msgspec.Struct):
     """What was found among the tasks that have not ended; `more`: there are others, not looked at."""
 
     under_way: int = 0
     parked: int = 0
     due: list[Due] = []
+    handed_back: list[HandedBack] = []
     illegible: dict[str, str] = {}
     more: bool = False
 
@@ -68,11 +78,13 @@ class _Looking:
             self.work.illegible[stored.task_id] = str(plan)
             return
         try:
-            found = _due(stored, plan, self._now)
+            head = decode_head(stored.head)
+            due, back = _due(stored.task_id, head, plan, self._now), _handed_back(stored.task_id, head, plan)
         except Exception as error:  # a damaged record may decode and still hold together nowhere
             self.work.illegible[stored.task_id] = f"{type(error).__name__}: {error}"
         else:
-            self.work.due += found
+            self.work.due += due
+            self.work.handed_back += back
 
     async def _plan(self, version: str) -> Plan | PlanError:
         if version not in self._plans:
@@ -84,12 +96,24 @@ class _Looking:
         return self._plans[version]
 
 
-def _due(stored: Stored, plan: Plan, now: Millis) -> list[Due]:
-    head = decode_head(stored.head)
+def _handed_back(task_id: str, head: Head, plan: Plan) -> list[HandedBack]:
+    return [
+        HandedBack(
+            task_id=task_id,
+            action=f"{plan.steps[step].agent}/{plan.steps[step].action}",
+            why=opened.error,
+            since=moved_at(head, step),
+        )
+        for step, opened in head.open.items()
+        if was_handed_back(Phase(head.marks[step]), opened)
+    ]
+
+
+def _due(task_id: str, head: Head, plan: Plan, now: Millis) -> list[Due]:
     waiting = task_waiting(plan, head, now)
     since = due(plan, head)  # a client enters and moves tasks as due at once, for others to look at
     if waiting is None or since is None or since > now:
         return []
     step = None if waiting.step is None else plan.steps[waiting.step]
     action = "" if step is None else f"{step.agent}/{step.action}"
-    return [Due(task_id=stored.task_id, waits_for=waiting.on, action=action, since=since)]
+    return [Due(task_id=task_id, waits_for=waiting.on, action=action, since=since)]

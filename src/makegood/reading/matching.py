@@ -11,6 +11,7 @@ from makegood.core.record import ENDED, Head, TaskState
 from makegood.errors import MakegoodError
 from makegood.reading.lengths import in_seconds
 from makegood.reading.standing import blocking
+from makegood.reading.waiting import moved_at
 from makegood.reading.words import is_text, state_name
 
 TERM = re.compile(r"(?P<name>[a-z]+)(?:\.(?P<tag>[^=~<>]+))?(?P<sign>[=~<>])(?P<value>.*)", re.DOTALL)
@@ -112,7 +113,7 @@ def _stood_for(head: Head, now: Millis) -> float:
     """Seconds since anything of it moved; none for a task that has ended."""
     if head.state in ENDED:
         return 0.0
-    newest = max((opened.since for opened in head.open.values()), default=head.created_at)
+    newest = max((moved_at(head, step) for step in head.open), default=head.created_at)
     return (now - newest) / 1000
 
 

@@ -35,6 +35,7 @@ from makegood.core.events import (
     TaskMoved,
     TaskSubmitted,
     TurnPending,
+    Verdict,
 )
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import ASKS_A_PERSON, PLANNED, WAITING_OUT, Kind, Phase
@@ -252,6 +253,8 @@ class Teller:
     def _verdict(self, fact: ResolveAsked) -> str:
         name, verdict = self._plan.steps[fact.step].name, fact.verdict.value
         given = _given(self._plan, fact)
+        if fact.verdict is Verdict.DONE and self._phases.get(fact.step) is Phase.DONE:
+            return f"corrects {name}{given}{_after(fact.why)}"
         return f"resolves {name} as {verdict}: {VERDICTS[verdict]}{given}{_after(fact.why)}"
 
 

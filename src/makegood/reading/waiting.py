@@ -36,6 +36,9 @@ TELLING: Final = tuple(WAITED_FOR)
 """What can be waited for, the most telling first."""
 
 
+MOMENTS: Final = {"scheduler": "its start", "agent": "an agent that can make its call"}
+"""The same where there is a moment before which nobody looks: the call was handed back, say."""
+
 WAITS: Final = FORWARD_OPEN | UNDO_OPEN | ASKS_A_PERSON | {Phase.LEFT}
 """Phases in which a step waits for something of its own."""
 
@@ -68,7 +71,7 @@ def waiting_document(plan: Plan, waiting: Waiting) -> dict[str, str]:
 def waited_for(document: Mapping[str, str]) -> str:
     """An exported waiting in short: `a call under way (reserve_car)`."""
     until = document.get("until", "")
-    at = f" at {until}" if _is_start(document["for"], until) else ""
+    at = f" at {until}" if until and document["for"] in MOMENTS else ""
     return _in_words(document["for"], until, document.get("step", "")) + at
 
 
@@ -85,13 +88,8 @@ def awaited(plan: Plan, waiting: Waiting) -> str:
 
 
 def _in_words(on: str, until: object, step: str) -> str:
-    what = "its start" if _is_start(on, until) else WAITED_FOR[on]
+    what = MOMENTS.get(on, WAITED_FOR[on]) if until else WAITED_FOR[on]
     return what + (f" ({step})" if step else "")
-
-
-def _is_start(on: str, until: object) -> bool:
-    """Whether it is the moment that is waited for, and not the scheduler itself."""
-    return on == "scheduler" and bool(until)
 
 
 def task_waiting(plan: Plan, head: Head, now: Millis) -> Waiting | None:
@@ -190,9 +188,21 @@ def _planned(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis
         return "probe", opened.due, f"{call} asks the service (ask {opened.asks + 1} of {step.asks})"
     if not opened.attempt and opened.due == head.start_at:
         return "scheduler", opened.due, f"the task is to start then; a scheduler hands out {call}"
-    if opened.news is News.NONE:
+    if was_handed_back(phase, opened):
         return "agent", opened.due, f"{call} was handed back by its agent and is offered again"
     return "backoff", opened.due, f"{call} is tried again (retry {opened.retries})"
+
+
+def moved_at(head: Head, step: int) -> Millis:
+    """Since when an open step stands as it does. That its call is handed back again moves nothing."""
+    opened = head.open[step]
+    back = was_handed_back(Phase(head.marks[step]), opened)
+    return (opened.started_at if back else 0) or opened.since
+
+
+def was_handed_back(phase: Phase, opened: Open) -> bool:
+    """Whether an agent that claimed the step's call could not make it, so that it is offered again later."""
+    return phase in PLANNED and opened.attempt > 0 and opened.news is News.NONE and bool(opened.error)
 
 
 def _held_back(head: Head, now: Millis) -> tuple[str, Millis, str]:
