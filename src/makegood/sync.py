@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, Self, TypeVar
@@ -29,6 +29,8 @@ Out = TypeVar("Out")
 
 __all__ = ["Makegood", "Task"]
 
+HEARD_WITHIN = 1.0
+"""Seconds in which Ctrl-C is heard, whenever it comes."""
 CLOSED = "this Makegood is not open, or not any more; use it in a `with` block, or call open() first"
 
 
@@ -78,7 +80,7 @@ class Background:
             self._closing = last
             running = asyncio.run_coroutine_threadsafe(start(), self._loop)
         try:
-            return running.result()
+            return _result(running)
         except CancelledError:
             raise MakegoodError(CLOSED) from None
         except StoreUnavailable:
@@ -94,6 +96,17 @@ class Background:
             self._closing = True
             self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
+
+
+def _result(running: Future[T]) -> T:
+    """What came of it, waited for in pieces: a signal that comes in the moment before a wait begins (or to
+    another thread) is heard by Python only when that wait ends."""
+    while True:
+        try:
+            return running.result(HEARD_WITHIN)
+        except TimeoutError:
+            if running.done():  # the error may be its own
+                return running.result()
 
 
 def check_no_loop() -> None:

@@ -22,6 +22,10 @@ A_MOMENT = 20.0
 TMPFS, MNT_DETACH = b"tmpfs", 2
 
 
+LOOK = "look into the system's log for what is wrong with the disk"
+WRITABLE = f"let this user write the file and its log (-wal), and {LOOK}"
+
+
 class Ill:
     """One of them. `says`: what an engine must say of it. Of itself it does nothing."""
 
@@ -98,7 +102,7 @@ class Limited(Ill):
     """No file of an engine may grow any more, as under a limit or a quota."""
 
     name = "file size limit"
-    says = "disk I/O error (SQLITE_IOERR_WRITE); look into the system's log"
+    says = f"disk I/O error (SQLITE_IOERR_WRITE); {WRITABLE}"
 
     def strike(self, world: World) -> None:
         self._limit(world, max(Path(f"{world.store}{ending}").stat().st_size for ending in FILES))
@@ -190,7 +194,6 @@ class LogLost(Ill):
 
 
 WRITE, SYNC = ("posix/io/rw/pwrite",), ("posix/io/sync/fdatasync", "posix/io/sync/fsync")
-LOOK = "look into the system's log for what is wrong with the disk"
 
 
 def ills() -> list[Ill]:
@@ -198,8 +201,8 @@ def ills() -> list[Ill]:
     full = Full() if os.geteuid() == 0 else Failing("full disk", WRITE, errno.ENOSPC, 1, Full.says)
     return [
         Failing("sync errors", SYNC, errno.EIO, 0.4, f"disk I/O error (SQLITE_IOERR_FSYNC); {LOOK}"),
-        Failing("write errors", WRITE, errno.EIO, 0.2, f"disk I/O error (SQLITE_IOERR_WRITE); {LOOK}"),
-        Failing("write refused", WRITE, errno.EROFS, 1, f"disk I/O error (SQLITE_IOERR_WRITE); {LOOK}"),
+        Failing("write errors", WRITE, errno.EIO, 0.2, f"disk I/O error (SQLITE_IOERR_WRITE); {WRITABLE}"),
+        Failing("write refused", WRITE, errno.EROFS, 1, f"disk I/O error (SQLITE_IOERR_WRITE); {WRITABLE}"),
         full,
         Limited(),
         Away(),

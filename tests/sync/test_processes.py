@@ -102,6 +102,21 @@ except KeyboardInterrupt:
 """
 
 
+INTERRUPTED_ELSEWHERE = """
+import os, signal, threading
+from tests.sync.app import stay
+from makegood.sync import Makegood
+try:
+    with Makegood(os.environ["STORE"]) as makegood:
+        task = makegood.submit(stay, "ann")
+        [thread] = [each for each in threading.enumerate() if each.name == "makegood-sync"]
+        threading.Timer(0.3, signal.pthread_kill, (thread.ident, signal.SIGINT)).start()
+        task.wait()
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
 LEFT_TO_THE_END = """
 import os
 from makegood.sync import Makegood
@@ -176,3 +191,8 @@ def test_an_interrupt_leaves_no_thread(tmp_path: Path) -> None:
     assert program.stdout.readline() == "waiting\n"
     program.send_signal(signal.SIGINT)
     assert said(program) == ["['MainThread']"]
+
+
+def test_an_interrupt_that_wakes_nobody_is_heard(tmp_path: Path) -> None:
+    """As one is that comes in the moment before the wait begins."""
+    assert said(run(INTERRUPTED_ELSEWHERE, tmp_path)) == ["heard"]
