@@ -4,10 +4,13 @@ It makes the bounds of its process short, so it is for processes of its own, and
 """
 
 import asyncio
+import atexit
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from multiprocessing import get_context
 from threading import Thread
 
 from makegood import Agent, plan, step
@@ -41,6 +44,13 @@ async def exits_when_cancelled() -> None:
         await asyncio.sleep(1000)
     except asyncio.CancelledError:
         raise SystemExit(4) from None
+
+
+async def stops_when_cancelled() -> None:
+    try:
+        await asyncio.sleep(1000)
+    finally:
+        asyncio.get_running_loop().stop()
 
 
 async def cancels_all() -> None:
@@ -126,6 +136,35 @@ async def task_interrupts() -> AsyncIterator[None]:
 @asynccontextmanager
 async def task_cancels_all() -> AsyncIterator[None]:
     left.append(asyncio.create_task(cancels_all()))
+    yield
+
+
+@asynccontextmanager
+async def task_stops_the_loop_at_last() -> AsyncIterator[None]:
+    left.append(asyncio.create_task(stops_when_cancelled()))
+    yield
+
+
+@asynccontextmanager
+async def all_are_cancelled_and_exit() -> AsyncIterator[None]:
+    left.extend(asyncio.create_task(exits_when_cancelled()) for _ in range(20))
+    left.append(asyncio.create_task(cancels_all()))
+    yield
+
+
+@asynccontextmanager
+async def has_a_fork() -> AsyncIterator[None]:
+    fork = get_context("fork").Process(target=time.sleep, args=(20,))
+    fork.start()
+    fork.terminate()
+    fork.join(5)
+    print("the fork ended with", fork.exitcode, file=sys.stderr, flush=True)
+    yield
+
+
+@asynccontextmanager
+async def exit_handler_blocks() -> AsyncIterator[None]:
+    atexit.register(blocks)
     yield
 
 

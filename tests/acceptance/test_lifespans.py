@@ -68,6 +68,7 @@ def test_one_that_heeds_nothing_at_first_ends_with_its_process(yard: Yard) -> No
         ("heeds_nothing_at_last", STUCK),
         ("leaves_a_task", LEFT),
         ("leaves_a_thread", LEFT),
+        ("exit_handler_blocks", LEFT),
     ],
 )
 def test_one_that_does_not_end_ends_with_its_process(yard: Yard, life: str, word: str) -> None:
@@ -98,6 +99,32 @@ def test_a_task_of_one_that_exits_once_cancelled_is_named(yard: Yard) -> None:
     engine.terminate()
     assert engine.ended(SECONDS_MAX) == 1
     assert "SystemExit: 4, raised outside of any call by exits_when_cancelled at " in engine.talk
+
+
+def test_a_task_of_one_that_stops_the_loop_as_it_is_cancelled_is_no_fault_of_ours(yard: Yard) -> None:
+    engine = up(yard, "task_stops_the_loop_at_last")
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == 1
+    assert "Event loop stopped before Future completed., raised outside of any call by" in engine.talk
+    assert "report it" not in engine.talk
+
+
+def test_tasks_that_exit_once_all_are_cancelled_keep_nobody_from_going_down(yard: Yard) -> None:
+    engine = up(yard, "all_are_cancelled_and_exit")
+    yard.cli("submit", f"{APP}:ringing", '"hello"', "--id", "task")
+    assert engine.ended(SECONDS_MAX) == 1
+    assert " INFO going down" in engine.talk
+    assert "Traceback" not in engine.talk
+
+
+def test_a_fork_hears_its_signals_itself(yard: Yard) -> None:
+    """And the process that it was forked from goes on."""
+    engine = up(yard, "has_a_fork")
+    engine.wait_for("the fork ended with -15")
+    assert engine.alive
+    engine.terminate()
+    assert engine.ended(SECONDS_MAX) == 0
+    assert engine.talk.endswith(" INFO down\n")
 
 
 @pytest.mark.parametrize(

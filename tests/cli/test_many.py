@@ -42,7 +42,7 @@ def test_each_line_is_a_task_and_said_again_it_is_the_same(shell: Shell) -> None
     (shell.folder / "trips.jsonl").write_text(given)
     said = shell.run(*SUBMIT, "trips.jsonl", "--tag", "day=monday", "--tag", "by=ann")
     assert (said.code, said.out.split()) == (0, ["a", "b", "a", "c"])
-    assert "submit: 4 of 4 lines entered, 0 refused\n" in said.err
+    assert "submit: 3 of 4 lines entered, 0 refused, 1 there already: " in said.err
     assert "no process is up" in said.err
     found = tasks(shell)
     assert found.keys() == {"a", "b", "c"}

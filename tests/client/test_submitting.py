@@ -96,9 +96,16 @@ def test_it_may_be_closed_and_opened_again_once_its_loop_has_ended(tmp_path: Pat
         finally:
             await client.__aexit__(None, None, None)
 
-    asyncio.run(open_it())
-    asyncio.run(asyncio.wait_for(client.__aexit__(None, None, None), 5))
-    asyncio.run(elsewhere())
+    async def leave_half_closed() -> None:
+        await client.__aenter__()
+        closing = asyncio.create_task(client.__aexit__(None, None, None))
+        await asyncio.sleep(0)
+        assert not closing.done()
+
+    for begin in (open_it, leave_half_closed):
+        asyncio.run(begin())
+        asyncio.run(asyncio.wait_for(client.__aexit__(None, None, None), 5))
+        asyncio.run(elsewhere())
 
 
 def test_a_conflict_harms_no_other(tmp_path: Path) -> None:

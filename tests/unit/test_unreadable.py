@@ -22,7 +22,7 @@ from makegood.payload import Envelope
 from makegood.reading.matching import parse
 from makegood.runtime.engine import Engine
 from makegood.store.memory import MemoryFile, MemoryStore
-from makegood.testing.virtual import VirtualClock, run, virtual_loop
+from makegood.testing.virtual import EPOCH, VirtualClock, run, virtual_loop
 
 anything, numbers = Agent("shop"), Agent("shop")
 
@@ -131,6 +131,7 @@ def test_what_nobody_could_read_for_long_is_found_by_the_doctor_and_as_stuck() -
     work, stuck, lines = run(main())
     [back] = work.handed_back
     assert (back.task_id, back.action, stuck) == ("t", "shop/look", ["t"])
+    assert back.since - EPOCH < 5_000
     [line] = [line for line in lines if line.about == "handed back"]
     assert line.level is Level.BROKEN
     assert line.what == (

@@ -56,6 +56,10 @@ class Came(NamedTuple):
     existed: bool
     conflict: str = ""
 
+    def as_of(self, *, first: bool) -> "Came":
+        """The same, of the first line with its id or of one that stands after it."""
+        return self if first or self.conflict else Came(existed=True)
+
 
 @dataclass
 class Summary:
@@ -145,7 +149,7 @@ async def _enter(makegood: Makegood, plan: AnyPlan, window: Sequence[Entry]) -> 
     came: dict[str, Came] = {}
     for each in await asyncio.gather(*[_enter_alike(makegood, plan, each) for each in alike.values()]):
         came |= each
-    return [came[entry.task_id] for entry in window]
+    return [came[entry.task_id].as_of(first=entry is first[entry.task_id]) for entry in window]
 
 
 async def _enter_alike(makegood: Makegood, plan: AnyPlan, entries: dict[str, Entry]) -> dict[str, Came]:

@@ -113,19 +113,21 @@ class Connection:
         self.desk = desk
         self.envelope = envelope
         self.store = desk.store
+        self._is_open = False
         self._opened_in: tuple[int, asyncio.AbstractEventLoop] | None = None
 
     def open(self) -> None:
         """From now on somebody is at the desk, in the running event loop."""
         self._opened_in = os.getpid(), asyncio.get_running_loop()
+        self._is_open = True
 
     def close(self) -> None:
         """Nobody is any more."""
-        self._opened_in = None
+        self._is_open = False
 
     def check_open(self) -> None:
         """Raise StoreUnavailable where nobody is at the desk: what is posted there would wait for ever."""
-        if self._opened_in is None:
+        if self._opened_in is None or not self._is_open:
             raise StoreUnavailable("this Makegood is not open; use it inside `async with`")
         process, loop = self._opened_in
         if process != os.getpid():
@@ -146,7 +148,8 @@ class Connection:
             return False
         if self._opened_in[1].is_closed():
             return True
-        self.check_open()
+        if self._is_open:
+            self.check_open()
         return False
 
     async def stored(self, task_id: str) -> Stored:

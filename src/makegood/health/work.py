@@ -1,12 +1,16 @@
 """The tasks of a store that have not ended: which are due, what they wait for, which cannot be read."""
 
+from collections.abc import Iterable
+
 import msgspec
 
+from makegood.core import events
+from makegood.core.events import decode_row
 from makegood.core.machine import due
 from makegood.core.plan import Millis, Plan, pinned_plan
 from makegood.core.record import Head, Phase, TaskState, decode_head
-from makegood.errors import PlanError
-from makegood.reading.waiting import moved_at, task_waiting, was_handed_back
+from makegood.errors import PlanError, StoreError
+from makegood.reading.waiting import task_waiting, was_handed_back
 from makegood.store.protocol import Query, Store, Stored
 
 LOOKED_AT_MAX = 10_000
@@ -27,7 +31,7 @@ class Due(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HandedBack(msgspec.Struct, frozen=True, kw_only=True):
-    """A step whose call no agent could make so far: which "agent/action", why, and since when."""
+    """A step whose call no agent could make of late: which "agent/action", why, and since when."""
 
     task_id: str
     action: str
@@ -79,12 +83,30 @@ class _Looking:
             return
         try:
             head = decode_head(stored.head)
-            due, back = _due(stored.task_id, head, plan, self._now), _handed_back(stored.task_id, head, plan)
+            due = _due(stored.task_id, head, plan, self._now)
+            back = await self._handed_back(stored.task_id, head, plan)
+        except StoreError:
+            raise
         except Exception as error:  # a damaged record may decode and still hold together nowhere
             self.work.illegible[stored.task_id] = f"{type(error).__name__}: {error}"
         else:
             self.work.due += due
             self.work.handed_back += back
+
+    async def _handed_back(self, task_id: str, head: Head, plan: Plan) -> list[HandedBack]:
+        back = [
+            step for step, opened in head.open.items() if was_handed_back(Phase(head.marks[step]), opened)
+        ]
+        rows = [decode_row(row.body) for row in await self._store.history(task_id)] if back else []
+        return [
+            HandedBack(
+                task_id=task_id,
+                action=f"{plan.steps[step].agent}/{plan.steps[step].action}",
+                why=head.open[step].error,
+                since=_back_since(rows, step),
+            )
+            for step in back
+        ]
 
     async def _plan(self, version: str) -> Plan | PlanError:
         if version not in self._plans:
@@ -96,17 +118,16 @@ class _Looking:
         return self._plans[version]
 
 
-def _handed_back(task_id: str, head: Head, plan: Plan) -> list[HandedBack]:
-    return [
-        HandedBack(
-            task_id=task_id,
-            action=f"{plan.steps[step].agent}/{plan.steps[step].action}",
-            why=opened.error,
-            since=moved_at(head, step),
-        )
-        for step, opened in head.open.items()
-        if was_handed_back(Phase(head.marks[step]), opened)
-    ]
+def _back_since(rows: Iterable[events.Row], step: int) -> Millis:
+    """When a step's call was handed back first, after whatever was last heard of it."""
+    since = 0
+    for row in rows:
+        for fact in row.facts:
+            if isinstance(fact, events.HandedBack) and fact.step == step:
+                since = since or row.at
+            elif isinstance(fact, events.Reported | events.Probed) and fact.step == step:
+                since = 0
+    return since
 
 
 def _due(task_id: str, head: Head, plan: Plan, now: Millis) -> list[Due]:

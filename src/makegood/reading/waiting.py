@@ -194,7 +194,8 @@ def _planned(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis
 
 
 def moved_at(head: Head, step: int) -> Millis:
-    """Since when an open step stands as it does. That its call is handed back again moves nothing."""
+    """Since when an open step stands as it does: since its first call, where that is handed back again and
+    again, which moves nothing."""
     opened = head.open[step]
     back = was_handed_back(Phase(head.marks[step]), opened)
     return (opened.started_at if back else 0) or opened.since

@@ -38,7 +38,6 @@ class Ending:
         self._loop = loop
         self._clock = clock
         self._begun_at: float | None = None
-        self._over = False
         self._stage = ("the store", clock.monotonic(), 0.0)
         self._heard, self._bell = socket.socketpair()
 
@@ -48,6 +47,7 @@ class Ending:
             self._loop.add_signal_handler(number, self._signalled)  # heard there once an app adds its own
         self._bell.setblocking(False)
         signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
+        os.register_at_fork(before=_hold_back, after_in_parent=_go_on, after_in_child=_hear_nothing)
         threading.Thread(target=self._watch, daemon=True, name="makegood-ending").start()
 
     def stage(self, what: str, seconds: float) -> None:
@@ -82,32 +82,50 @@ class Ending:
             log.error("%s, raised outside of any call by %s; this process ends itself", words, place)
         self.begin(EXIT_FAILED)
 
-    def close(self) -> None:
-        """The process ends by itself now, and the loop is closed."""
-        self._over = True
-        self._bell.close()
-
     def _signalled(self) -> None:
         if self._begun_at is not None:
             os._exit(128 + signal.SIGTERM)
         self.begin()
 
     def _watch(self) -> None:
-        with self._heard:
-            while not self._over:
-                self._heard.settimeout(None if self._begun_at is None else LOOK_EVERY)
-                with suppress(TimeoutError):
-                    for number in self._heard.recv(64):
-                        if number in SIGNALS:
-                            self._signalled()
-                self._look()
+        while True:
+            self._heard.settimeout(None if self._begun_at is None else LOOK_EVERY)
+            with suppress(TimeoutError):
+                for number in self._heard.recv(64):
+                    if number in SIGNALS:
+                        self._signalled()
+            self._look()
 
     def _look(self) -> None:
         what, since, seconds = self._stage
-        if self._over or self._begun_at is None:
+        if self._begun_at is None:
             return
         if self._clock.monotonic() > max(since, self._begun_at) + seconds + SLACK:
             saying = threading.Thread(target=self.stuck, args=(what,), daemon=True)
             saying.start()
             saying.join(1)  # a log that is stuck holds nobody up
             os._exit(EXIT_STUCK)
+
+
+# --- forks
+
+
+_before = threading.local()
+
+
+def _hold_back() -> None:
+    """Before a fork: what comes now for the child is not to be swallowed by a handler of ours."""
+    _before.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+
+def _go_on() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, _before.mask)
+
+
+def _hear_nothing() -> None:
+    """In a fork: its signals are its own, and end it as they end any process."""
+    with suppress(ValueError):  # not in the main thread
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    _go_on()

@@ -121,8 +121,10 @@ class Engine:
             if self._runner is not None:
                 await self._renew_membership()
         except BaseException:
-            await self._lifespans.leave()
-            await self.let_go()
+            try:
+                await self._lifespans.leave()
+            finally:  # also where somebody cancels once more meanwhile
+                await self.let_go()
             raise
         self._tasks = [self._begin(loop) for loop in self._loops]
 

@@ -84,7 +84,7 @@ def _drive(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, None], end
         except asyncio.CancelledError as error:
             return ending.thrown(error)
         except BaseException as error:
-            if task.done() and task.exception() is error:
+            if task.done() and not task.cancelled() and task.exception() is error:
                 raise
             ending.thrown(error)
 
@@ -118,7 +118,11 @@ def _unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def _close(runner: asyncio.Runner, ending: Ending, fault: Exception | None) -> None:
-    """End the loop, and the process where an ordinary exit would wait for what cannot be stopped."""
+    """End the loop, and the process where an ordinary exit would wait for what cannot be stopped.
+
+    What is left to do then is no longer ours: exit handlers, and processes that an app has left. Time is
+    kept over that as well, as long as this process is there.
+    """
     ending.stage("a task or a thread of an app", CLOSING_MAX)
     stuck = ending.code == EXIT_STUCK
     if stuck and fault is not None:
@@ -126,11 +130,8 @@ def _close(runner: asyncio.Runner, ending: Ending, fault: Exception | None) -> N
     try:
         if not stuck:
             runner.close()
-    except (SystemExit, KeyboardInterrupt) as error:  # of a task that an app left, as it was cancelled
+    except BaseException as error:  # of a task that an app left, as it was cancelled
         ending.thrown(error)
-    threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    if stuck or any(thread.name.startswith(THREAD_NAME) for thread in threads):
+    if stuck or any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         logging.shutdown()
         os._exit(ending.code)
-    if all(thread.daemon for thread in threads):
-        ending.close()
