@@ -11,7 +11,7 @@ from tests.acceptance.yard import Running, Yard, until
 APP = "tests.acceptance.lives"
 BLOCKED = "the event loop is blocked, by "
 STUCK = "the lifespan of agent phones still runs and cannot be stopped; this process ends itself"
-LEFT = "a task or a thread of an app still runs and cannot be stopped; this process ends itself"
+LEFT = "what an app left behind still runs and cannot be stopped; this process ends itself"
 SECONDS_MAX = 6.0
 """Its bounds are about a second together."""
 

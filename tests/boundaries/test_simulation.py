@@ -8,12 +8,13 @@ from types import FrameType
 
 import pytest
 
+import makegood.errors
 from makegood.core import doubt
 from makegood.core.doubt import Course
 from makegood.testing.simulation.random_plans import random_scenario
 from makegood.testing.simulation.shrinking import shrink
 from makegood.testing.simulation.storms import AT_CALLS, AT_READS, AT_REPORTS, AT_WRITES, Storm, storm
-from makegood.testing.simulation.totals import SQLITE, Totals, engine
+from makegood.testing.simulation.totals import PROCESS, SQLITE, Totals, engine
 from makegood.testing.simulation.world import World, play
 
 Patch = pytest.MonkeyPatch
@@ -69,9 +70,11 @@ def test_what_runs_in_memory_are_not_counted_for_is_not_run_there() -> None:
         play(storm(3).world())
     finally:
         sys.setprofile(None)
-    of_the_store = {file.stem for file in run if file.parent.name == "store"}
-    assert "memory" in of_the_store
-    assert of_the_store.isdisjoint(SQLITE)
+    parts = {f"{file.parent.name}/{file.stem}" for file in run}
+    assert {"store/memory", "runtime/engine"} <= parts
+    assert parts.isdisjoint(SQLITE + PROCESS)
+    package = Path(makegood.errors.__file__).parent
+    assert all((package / f"{part}.py").exists() for part in SQLITE + PROCESS)
     assert engine("memory") != engine("sqlite")
 
 

@@ -1,6 +1,7 @@
 """How a process ends: who begins it, and that it comes, whatever the code that an app runs does meanwhile."""
 
 import asyncio
+import atexit
 import logging
 import os
 import signal
@@ -38,6 +39,7 @@ class Ending:
         self._loop = loop
         self._clock = clock
         self._begun_at: float | None = None
+        self._rests = False
         self._stage = ("the store", clock.monotonic(), 0.0)
         self._heard, self._bell = socket.socketpair()
 
@@ -47,7 +49,7 @@ class Ending:
             self._loop.add_signal_handler(number, self._signalled)  # heard there once an app adds its own
         self._bell.setblocking(False)
         signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
-        os.register_at_fork(before=_hold_back, after_in_parent=_go_on, after_in_child=_hear_nothing)
+        os.register_at_fork(before=_hold_back, after_in_parent=_go_on, after_in_child=self._in_a_fork)
         threading.Thread(target=self._watch, daemon=True, name="makegood-ending").start()
 
     def stage(self, what: str, seconds: float) -> None:
@@ -81,6 +83,24 @@ class Ending:
             words = in_words(error)
             log.error("%s, raised outside of any call by %s; this process ends itself", words, place)
         self.begin(EXIT_FAILED)
+
+    def _in_a_fork(self) -> None:
+        """A fork's signals are its own, and end it as they end any process."""
+        with suppress(ValueError):  # not in the main thread
+            if not self._rests:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+        _go_on()
+
+    def rest(self, what: str, seconds: float) -> None:
+        """Nothing more is to be done here, until the interpreter ends: that may take so many seconds."""
+        self._rests, self._begun_at = True, None
+        atexit.register(self._end_of_all, what, seconds)
+
+    def _end_of_all(self, what: str, seconds: float) -> None:
+        self.stage(what, seconds)
+        self.begin(self.code)
 
     def _signalled(self) -> None:
         if self._begun_at is not None:
@@ -120,12 +140,3 @@ def _hold_back() -> None:
 
 def _go_on() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, _before.mask)
-
-
-def _hear_nothing() -> None:
-    """In a fork: its signals are its own, and end it as they end any process."""
-    with suppress(ValueError):  # not in the main thread
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    _go_on()

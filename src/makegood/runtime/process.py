@@ -18,6 +18,7 @@ from makegood.store.url import open_store
 
 log = logging.getLogger("makegood.runtime")
 
+LEFT = "what an app left behind"
 CLOSING_MAX = 2.0
 """Seconds that the loop may take to close, and whatever an app left behind."""
 
@@ -120,10 +121,10 @@ def _unheard(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 def _close(runner: asyncio.Runner, ending: Ending, fault: Exception | None) -> None:
     """End the loop, and the process where an ordinary exit would wait for what cannot be stopped.
 
-    What is left to do then is no longer ours: exit handlers, and processes that an app has left. Time is
-    kept over that as well, as long as this process is there.
+    Time is kept over what an app left behind: tasks and threads now, exit handlers and processes when the
+    interpreter ends.
     """
-    ending.stage("a task or a thread of an app", CLOSING_MAX)
+    ending.stage(LEFT, CLOSING_MAX)
     stuck = ending.code == EXIT_STUCK
     if stuck and fault is not None:
         log.error("%s", fault)
@@ -135,3 +136,5 @@ def _close(runner: asyncio.Runner, ending: Ending, fault: Exception | None) -> N
     if stuck or any(thread.name.startswith(THREAD_NAME) for thread in threading.enumerate()):
         logging.shutdown()
         os._exit(ending.code)
+    if all(thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        ending.rest(LEFT, CLOSING_MAX)

@@ -15,22 +15,26 @@ DEATHS = ("DIE_BEFORE", "DIE_AFTER", "DIE_AND_LATE")
 ROOMS = ("core", "scheduler", "agents", "supervisor", "store", "runtime", "payload")
 BETWEEN = ("desk", "decision", "commit", "tray", "shelf", "rooms", "agenda", "clock", "ids")
 """The parts of the package that runs are counted for: what drives tasks."""
-SQLITE = ("sqlite", "sqlite_file", "holds", "paths", "migrations", "queries", "url")
-"""What of the store no world in memory calls: it opens, locks and reads files."""
+SQLITE = tuple(
+    f"store/{name}" for name in ("sqlite", "sqlite_file", "holds", "paths", "migrations", "queries", "url")
+)
+"""What no world in memory calls: it opens, locks and reads files."""
+PROCESS = ("runtime/process", "runtime/ending")
+"""What no world calls at all: it begins and ends a real process."""
 
 
 def engine(store: str) -> str:
     """Which engine this is: a hash of the sources that drive tasks, so that runs of one can be added up.
 
-    On the store `memory` without those that only worlds on `sqlite` run.
+    Without those that no world runs, or on the store `memory` none of those in memory.
     """
     package, known = Path(makegood.errors.__file__).parent, hashlib.sha256()
     files = [package / f"{name}.py" for name in BETWEEN]
     for room in ROOMS:
         files += (package / room).rglob("*.py")
-    if store == "memory":
-        files = [file for file in files if file.parent.name != "store" or file.stem not in SQLITE]
-    else:
+    not_run = PROCESS + (SQLITE if store == "memory" else ())
+    files = [file for file in files if file.relative_to(package).with_suffix("").as_posix() not in not_run]
+    if store != "memory":
         files += package.rglob("*.sql")
     for file in sorted(files):
         known.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
