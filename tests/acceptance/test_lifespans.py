@@ -1,6 +1,8 @@
 """Whatever the lifespan of an agent does, `up` ends in time, in order, and says whose it was."""
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -12,6 +14,17 @@ APP = "tests.acceptance.lives"
 BLOCKED = "the event loop is blocked, by "
 STUCK = "the lifespan of agent phones still runs and cannot be stopped; this process ends itself"
 LEFT = "what an app left behind still runs and cannot be stopped; this process ends itself"
+UP_TWICE_AND_FORK = """
+import os, signal
+from makegood.cli.main import main
+for _ in range(2):
+    assert main(["up", "app.py", "--store", "sqlite:////proc/none.db"]) == 1
+child = os.fork()
+blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+if not child:
+    os._exit(len(blocked))
+assert (os.waitpid(child, 0)[1], blocked) == (0, set())
+"""
 SECONDS_MAX = 6.0
 """Its bounds are about a second together."""
 
@@ -153,3 +166,10 @@ def test_where_code_of_an_app_cancels_every_task_what_was_called_is_recorded(yar
     replies = [fact.reply for row in yard.rows("task") for fact in row.facts if isinstance(fact, Reported)]
     assert replies == [Reply.UNKNOWN]
     assert yard.ask(lambda makegood: makegood.members()) == []
+
+
+def test_a_process_that_has_been_up_before_forks_as_any_does(yard: Yard) -> None:
+    """Its signals were held back once for each time, and never let go."""
+    (yard.folder / "app.py").write_text("from makegood import Agent\n\nidle = Agent('idle')\n")
+    program = [sys.executable, "-c", UP_TWICE_AND_FORK]
+    subprocess.run(program, cwd=yard.folder, env=yard.environment, check=True, timeout=30)

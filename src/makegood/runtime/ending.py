@@ -39,7 +39,6 @@ class Ending:
         self._loop = loop
         self._clock = clock
         self._begun_at: float | None = None
-        self._rests = False
         self._stage = ("the store", clock.monotonic(), 0.0)
         self._heard, self._bell = socket.socketpair()
 
@@ -49,7 +48,7 @@ class Ending:
             self._loop.add_signal_handler(number, self._signalled)  # heard there once an app adds its own
         self._bell.setblocking(False)
         signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
-        os.register_at_fork(before=_hold_back, after_in_parent=_go_on, after_in_child=self._in_a_fork)
+        _hearing.append(self)
         threading.Thread(target=self._watch, daemon=True, name="makegood-ending").start()
 
     def stage(self, what: str, seconds: float) -> None:
@@ -84,18 +83,10 @@ class Ending:
             log.error("%s, raised outside of any call by %s; this process ends itself", words, place)
         self.begin(EXIT_FAILED)
 
-    def _in_a_fork(self) -> None:
-        """A fork's signals are its own, and end it as they end any process."""
-        with suppress(ValueError):  # not in the main thread
-            if not self._rests:
-                signal.set_wakeup_fd(-1)
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                signal.signal(signal.SIGINT, signal.default_int_handler)
-        _go_on()
-
     def rest(self, what: str, seconds: float) -> None:
         """Nothing more is to be done here, until the interpreter ends: that may take so many seconds."""
-        self._rests, self._begun_at = True, None
+        self._begun_at = None
+        _hearing.remove(self)
         atexit.register(self._end_of_all, what, seconds)
 
     def _end_of_all(self, what: str, seconds: float) -> None:
@@ -129,14 +120,30 @@ class Ending:
 
 # --- forks
 
-
-_before = threading.local()
+_hearing: list[Ending] = []
+"""Whose signals are heard by a thread: a fork has the handlers, and not the thread."""
+_masks = threading.local()
 
 
 def _hold_back() -> None:
     """Before a fork: what comes now for the child is not to be swallowed by a handler of ours."""
-    _before.mask = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    _masks.before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS) if _hearing else None
 
 
 def _go_on() -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, _before.mask)
+    if _masks.before is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, _masks.before)
+
+
+def _in_a_fork() -> None:
+    """Its signals are its own, and end it as they end any process."""
+    if _hearing:
+        with suppress(ValueError):  # not in the main thread
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        _hearing.clear()
+    _go_on()
+
+
+os.register_at_fork(before=_hold_back, after_in_parent=_go_on, after_in_child=_in_a_fork)
