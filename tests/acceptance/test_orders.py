@@ -39,7 +39,8 @@ def row_with(yard: Yard, kind: type) -> float:
 def test_cancel_reaches_the_running_action(yard: Yard, engine: Running) -> None:
     submit(yard, orders.lingering, 30)
     until(lambda: yard.ledger.visits(), "the call under way")
-    assert yard.cli("cancel", "task", "--by", "ann", "--why", "changed plans") == "task: cancelled\n"
+    said = yard.cli("cancel", "task", "--by", "ann", "--why", "changed plans")
+    assert said == "task: cancelled: what it did is being undone\n"
     ordered = time.monotonic()
     assert yard.all_at_rest(1) == {"task": "Compensated"}
     assert time.monotonic() - ordered < 2 * NOTICED_SECONDS_MAX

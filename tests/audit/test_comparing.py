@@ -248,7 +248,7 @@ async def wrong_form() -> Any:
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (raises, "ConnectionError: no route"),
+        (raises, "ConnectionError: no route (tests/audit/test_comparing.py:"),
         (hangs, "it was not through within 0.2 s"),
         (blocks, "it was not through within 0.2 s"),
         (exits, "SystemExit: 3"),

@@ -283,7 +283,7 @@ def test_acts_are_recorded_with_who_and_why(shell: Shell) -> None:
     assert shell.ok("pause", "trip-1") == "trip-1: already paused\n"
     assert "Paused by ann" in shell.ok("why", "trip-1")
     assert shell.ok("resume", "trip-1") == "trip-1: resumed\n"
-    assert shell.ok("cancel", "trip-1", "--why", "no holiday") == "trip-1: cancelled\n"
+    assert shell.ok("cancel", "trip-1", "--why", "no holiday") == "trip-1: cancelled: it is Compensated\n"
     assert re.fullmatch(r"trip-1: already compensat(ing|ed)\n", shell.ok("cancel", "trip-1"))
     assert shell.run("watch", "trip-1").code == 10
     history = shell.ok("history", "trip-1")

@@ -41,6 +41,10 @@ def test_what_an_action_could_not_return_is_not_recorded(
                 (b'"17"', "result: Expected `object`, got `str`"),
                 ('{"number": "x"}', "result.number: Expected `int`, got `str`"),
                 ({"number": 17}, "give JSON as text"),
+                (
+                    "ticket 17",
+                    r"result: JSON is malformed.*; it is given as JSON: a text by json.dumps\(text\)",
+                ),
             ):
                 with pytest.raises(PayloadError, match=words):
                     await task.resolve("buy", "done", wrong)  # type: ignore[arg-type]  # one is none

@@ -187,7 +187,7 @@ def test_a_person_acts_while_no_process_is_up(clock: TurnedClock) -> None:
     made = keyed()
     task = Performance(clock, made.plan, crash_after("book", down=3600), agents=[made.agent])
     clock.advance(60)
-    assert task.cancel() == "cancelled"
+    assert task.cancel() == "cancelled: what it did is being undone"
     assert clock.seconds < 61
     assert_settled(task)
     assert (task.state, clock.seconds > 3600) == ("Compensated", True)

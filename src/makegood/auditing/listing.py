@@ -11,6 +11,7 @@ from makegood.apart import in_task, in_thread
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
 from makegood.authoring.listing import Held
+from makegood.authoring.places import users_frames
 from makegood.errors import in_words
 
 LISTING_TIMEOUT = 60.0
@@ -44,7 +45,13 @@ async def _listing(actions: Sequence[Action], timeout: float) -> Listing:
     try:
         return Listing(name, actions, _checked(await in_task(lambda: _told(function), timeout)))
     except Exception as error:  # whatever the user's code raises
-        return Listing(name, actions, trouble=in_words(error))
+        return Listing(name, actions, trouble=_trouble(error))
+
+
+def _trouble(error: Exception) -> str:
+    """What a listing function raised, and the line of it that did."""
+    where = "".join(f" ({place})" for place in users_frames(error.__traceback__)[-1:])
+    return f"{in_words(error)}{where}"
 
 
 async def _told(function: Function) -> list[Any]:

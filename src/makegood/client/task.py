@@ -109,8 +109,10 @@ class Task(Generic[Out]):
                 return "cancelled; before anything is undone a person must settle what `makegood why` says"
             case TaskState.COMPENSATED if not fresh:
                 return "already compensated"
+            case TaskState.COMPENSATED:
+                return "cancelled: it is Compensated"
             case _:
-                return "cancelled" if fresh else "already compensating"
+                return "cancelled: what it did is being undone" if fresh else "already compensating"
 
     async def pause(self, *, by: str | None = None, why: str = "") -> str:
         """Start no call until resumed; open calls finish."""
@@ -188,7 +190,13 @@ class Task(Generic[Out]):
         if not isinstance(result_json, bytes | str):
             raise PayloadError(f"result_json={result_json!r}: give JSON as text, json.dumps(...) say")
         raw, envelope = result_json, self._connection.envelope
-        kept = codec.decode(raw.encode() if isinstance(raw, str) else raw, "result")
+        try:
+            kept = codec.decode(raw.encode() if isinstance(raw, str) else raw, "result")
+        except PayloadError as error:
+            hint = (
+                "; it is given as JSON: a text by json.dumps(text), say" if "malformed" in str(error) else ""
+            )
+            raise PayloadError(f"{error}{hint}") from None
         sealed = envelope.close(canonical(codec.encode(kept, "result", limit=envelope.clear_max)), "result")
         return msgspec.Raw(sealed)
 
