@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.soak.chaos import Dose
-from tests.soak.outcome import line
+from tests.soak.outcome import Outcome, line
 from tests.soak.runs import kills
 
 SEED = 2026
@@ -26,9 +26,14 @@ def test_a_hundred_kills_and_a_dozen_freezes_break_no_promise() -> None:
     assert outcome.counts["outages"] > 0
 
 
+def has_doubles(outcome: Outcome) -> bool:
+    return any(re.match("double: (flight|hotel) ", words) for words in outcome.broken)
+
+
 def test_services_that_know_no_keys_are_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten kills may all miss the moments that matter; those of three worlds do not."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    outcome = kills(SEED, SMALL, options=("--keys", "off"))
-    assert any(re.match("double: (flight|hotel) ", words) for words in outcome.broken), line(outcome)
+    worlds = (kills(seed, SMALL, options=("--keys", "off")) for seed in range(SEED, SEED + 3))
+    outcome = next(filter(has_doubles, worlds))
     assert "submitted: " in outcome.story
     assert (Path(outcome.kept) / "tasks.db").exists()
