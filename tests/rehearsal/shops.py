@@ -280,3 +280,18 @@ FAULTS: dict[Callable[..., Shop], tuple[Promise, str]] = {
     takes_a_timeout_for_refused: (Promise.NOTHING_SILENT, "book raised Refused (certainly no effect"),
 }
 """What is found, and what must be said of it."""
+
+
+def own(book: str) -> str:
+    """The text of an app whose own function `book`, written so, is rehearsed as its one step."""
+    return f"""from makegood import Agent, plan, step
+from makegood.testing import Rehearsal
+hotels = Agent('hotel')
+@hotels.action(undo=None)
+{book}
+@plan
+def stay(guest: str) -> None:
+    step(book, guest)
+stage = Rehearsal()
+stage.runs(hotels)
+"""

@@ -163,19 +163,7 @@ def test_the_command_takes_it_for_bad_input(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     app = tmp_path / "app_with_a_mistake.py"
-    app.write_text(
-        "from makegood import Agent, plan, step\n"
-        "from makegood.testing import Rehearsal\n"
-        "hotels = Agent('hotel')\n"
-        "@hotels.action(undo=None)\n"
-        "def book(guest: str) -> None:\n"
-        "    guest.append('!')\n"
-        "@plan\n"
-        "def stay(guest: str) -> None:\n"
-        "    step(book, guest)\n"
-        "stage = Rehearsal()\n"
-        "stage.runs(hotels)\n"
-    )
+    app.write_text(shops.own("def book(guest: str) -> None:\n    guest.append('!')"))
     assert main(["rehearse", f"{app}:stay"]) == 2
     said = capsys.readouterr()
     assert said.out == ""

@@ -258,18 +258,7 @@ def test_whether_a_fake_service_has_something_may_be_asked() -> None:
 
 def test_the_command_takes_it_for_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     app = tmp_path / "app_without_a_fake.py"
-    app.write_text(
-        "from makegood import Agent, plan, step\n"
-        "from makegood.testing import Rehearsal\n"
-        "hotels = Agent('hotel')\n"
-        "@hotels.action(undo=None)\n"
-        "def book(guest: str) -> None: ...\n"
-        "@plan\n"
-        "def stay(guest: str) -> None:\n"
-        "    step(book, guest)\n"
-        "stage = Rehearsal()\n"
-        "stage.runs(hotels)\n"
-    )
+    app.write_text(shops.own("def book(guest: str) -> None: ..."))
     assert main(["rehearse", f"{app}:stay"]) == 2
     said = capsys.readouterr()
     assert said.out == ""
