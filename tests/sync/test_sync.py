@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -17,8 +18,15 @@ from makegood.sync import Makegood, Task
 from tests.sync.app import desk, stay
 
 
-def threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("makegood")]
+def ours() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name.startswith("makegood")}
+
+
+@pytest.fixture
+def threads() -> Callable[[], list[str]]:
+    """The threads left of what a test opened, as a process that ended before in this one keeps its own."""
+    before = ours()
+    return lambda: [thread.name for thread in ours() - before]
 
 
 @pytest.fixture
@@ -26,7 +34,7 @@ def store(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'stays.db'}"
 
 
-def test_a_task_from_its_beginning_to_its_end(store: str) -> None:
+def test_a_task_from_its_beginning_to_its_end(store: str, threads: Callable[[], list[str]]) -> None:
     with Makegood(store, [desk]) as makegood:
         task = makegood.submit(stay, "ann", task_id="stay-1")
         assert task.result(5) == "a room for ann"
@@ -103,7 +111,7 @@ def test_an_action_in_a_thread_may_submit(store: str) -> None:
             makegood.submit(sending_from_the_loop, "ann").result(5)
 
 
-def test_it_is_not_for_a_thread_with_a_loop(store: str) -> None:
+def test_it_is_not_for_a_thread_with_a_loop(store: str, threads: Callable[[], list[str]]) -> None:
     async def inside() -> None:
         with pytest.raises(MakegoodError, match=r"use makegood.Makegood and await, or asyncio.to_thread"):
             Makegood(store).open()
@@ -116,7 +124,7 @@ def test_it_is_not_for_a_thread_with_a_loop(store: str) -> None:
     assert threads() == []
 
 
-def test_it_is_used_while_it_is_open(store: str) -> None:
+def test_it_is_used_while_it_is_open(store: str, threads: Callable[[], list[str]]) -> None:
     makegood = Makegood(store, [desk])
     with pytest.raises(MakegoodError, match="not open, or not any more; use it in a `with` block"):
         makegood.list()
@@ -179,7 +187,7 @@ def test_of_no_task_that_was_entered_it_is_said_that_nothing_was_open(store: str
 
 
 def test_one_whose_closing_was_cut_off_may_be_opened_again(
-    store: str, monkeypatch: pytest.MonkeyPatch
+    store: str, monkeypatch: pytest.MonkeyPatch, threads: Callable[[], list[str]]
 ) -> None:
     async def cut_off(*_: object) -> None:
         raise RuntimeError("enough")
@@ -202,7 +210,7 @@ def test_its_file_is_where_it_was_made(tmp_path: Path, monkeypatch: pytest.Monke
         assert [*tmp_path.glob("**/*.db")] == [tmp_path / "stays.db"]
 
 
-def test_what_cannot_be_opened_leaves_no_thread(tmp_path: Path) -> None:
+def test_what_cannot_be_opened_leaves_no_thread(tmp_path: Path, threads: Callable[[], list[str]]) -> None:
     with pytest.raises(StoreError):
         Makegood(f"sqlite:///{tmp_path}").open()
     assert threads() == []
