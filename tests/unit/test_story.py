@@ -215,6 +215,13 @@ def test_nothing_is_told_twice_in_a_row() -> None:
     assert sum(fact["fact"] == "HandedBack" for fact in walk.facts()) == 3
 
 
+def test_each_order_of_a_person_is_told() -> None:
+    walk = Walk()
+    for _ in range(2):
+        walk.commit(RetryAsked(-1, "ann"))
+    assert walk.story()[1:] == ["ann: orders: retry", "ann: orders: retry"]
+
+
 def test_told_row_by_row_it_is_the_same_story() -> None:
     walk = Walk({"series": [step("flight", TOMB), step("hotel", KEYED)]})
     walk.done("flight")

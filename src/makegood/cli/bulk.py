@@ -29,7 +29,7 @@ where_option = click.option(
 
 def bulk_options(command: F) -> F:
     """`--where`, `--dry-run`, `--count` and `--rate`."""
-    dry_run = click.option("--dry-run", is_flag=True, help="With --where: only say which tasks are meant.")
+    dry_run = click.option("--dry-run", is_flag=True, help="With --where: only say the ids that are meant.")
     count = click.option(
         "--count",
         "wanted",

@@ -42,6 +42,8 @@ PROSE = frozenset({"WHAT", "WAITS FOR OR BECAUSE", "RESULT OR ERROR"})
 """Columns that may be folded to the terminal's width; ids and moments stay in one piece."""
 
 PROSE_WIDTH_MIN = 20
+INDENT = "    "
+"""Before what stands below the line that it belongs to."""
 
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """Why a stream cannot be written; one that nobody reads any more is no error."""
@@ -109,7 +111,10 @@ def table(columns: Sequence[str], rows: Rows) -> None:
 
 
 def plain_table(columns: Sequence[str], rows: Rows, width: int | None = None) -> list[str]:
-    """One line a row, columns aligned, two spaces between them; the last is folded to a width, if any."""
+    """One line a row, columns aligned, two spaces between them.
+
+    Where a width is given, the last is folded to it; it goes below the others where those leave it no room.
+    """
     cells = [list(columns), *[[one_line(cell) for cell in row] for row in rows]]
     widths = [max(len(row[n]) for row in cells) for n in range(len(columns))]
     return [line for row in cells for line in _plain_row(row, widths, width)]
@@ -117,11 +122,13 @@ def plain_table(columns: Sequence[str], rows: Rows, width: int | None = None) ->
 
 def _plain_row(row: Sequence[str], widths: Sequence[int], width: int | None) -> list[str]:
     lead = "".join(f"{cell:{size}}  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
-    left = (width or 0) - len(lead)
-    if left < PROSE_WIDTH_MIN or len(row[-1]) <= left:
+    if width is None or len(lead) + len(row[-1]) <= width:
         return [f"{lead}{row[-1]}".rstrip()]
-    first, *more = wrap(row[-1], left, break_on_hyphens=False)
-    return [f"{lead}{first}", *[" " * len(lead) + line for line in more]]
+    below = width - len(lead) < PROSE_WIDTH_MIN
+    margin = INDENT if below else " " * len(lead)
+    folded = wrap(row[-1], max(width - len(margin), PROSE_WIDTH_MIN), break_on_hyphens=False)
+    lines = [f"{margin}{line}" for line in folded]
+    return [lead.rstrip(), *lines] if below else [f"{lead}{folded[0]}", *lines[1:]]
 
 
 def progress(text: str) -> None:

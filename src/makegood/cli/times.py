@@ -27,7 +27,7 @@ class Diary:
             at = utc(line.at)
             day = f"{at:%Y-%m-%d}"
             if day != self._day:
-                made.append(("", "", day))
+                made.append((day, "", ""))
                 self._day = day
             made.append((f"{at:%H:%M:%S}Z", line.who, line.what))
         return made

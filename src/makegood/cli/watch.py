@@ -107,7 +107,7 @@ class _Told:
         self._teller = Teller(plan)
         self._diary = Diary()
         widest_author = max(("supervisor", *[step.agent for step in plan.steps]), key=len)
-        self._table = output.Stream(COLUMNS, ("23:59:59Z", widest_author, ""))
+        self._table = output.Stream(COLUMNS, ("2026-12-31", widest_author, ""))
 
     def go_on(self, snapshot: Snapshot) -> None:
         """Tell what is new in it. Raises StoreError where its rows do not hold together."""

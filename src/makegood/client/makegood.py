@@ -242,7 +242,7 @@ class Makegood:
         return await restored(self._connection, by or user(), why)
 
     async def members(self) -> Sequence[Member]:
-        """The living processes."""
+        """The living processes. Their moments are milliseconds since 1970, by the store's clock."""
         return await self._store.members()
 
     async def migrate(self) -> Sequence[str]:

@@ -76,7 +76,7 @@ def story(plan: Plan, rows: Iterable[tuple[int, Row]]) -> list[Line]:
 
 
 class Teller:
-    """Tells a task's rows as they come, and nothing twice in a row; remembers what was told before."""
+    """Tells a task's rows as they come, and nothing but orders twice in a row; remembers what was told."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -106,7 +106,7 @@ class Teller:
             who = "scheduler" if by_scheduler(fact, said) else author
             what = "" if self._goes_without_saying(row, n, said) else one_line(self._words(row, fact))
             self._remember(fact, told=bool(what))
-            if what and (who, what) != self._last:
+            if what and (isinstance(fact, Act) or (who, what) != self._last):
                 self._last = (who, what)
                 yield Line(row.at, who, what)
         for step, until in self._waits.prolonged(row):

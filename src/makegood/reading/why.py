@@ -265,9 +265,9 @@ def _sentences(
         case "agent" | "backoff" | "scheduler" if _unread(step):
             return _handed_back(step, call, f"at {until}" if waiting.until else "now")
         case "lease":
-            return _under_way(step, opened, f"calling {call}", since, until)
+            return _under_way(step, opened, f"calling {call}", waiting, told)
         case "probe" if step.phase in CALLED:
-            return _under_way(step, opened, f"asking the service with {call}", since, until)
+            return _under_way(step, opened, f"asking the service with {call}", waiting, told)
         case "probe":
             told_it = f"the service could not tell{_because(opened.error)}"
             return f"{told_it}; {call} asks again at {until}{_unless_told(task_id, step)}."
@@ -275,7 +275,7 @@ def _sentences(
             now = f"or now by `makegood retry {task_id} {step.plan.name}`"
             again = f"{call} is tried again at {until} ({_retry(head, step, opened)}), {now}"
             return f"{_last_word(step, opened)}; {again}."
-        case "waitOut" if step.phase not in PLANNED and waiting == told and not waiting.until:
+        case "waitOut" if step.phase not in PLANNED and waiting == told:
             return f"{_last_word(step, opened)}."
         case "waitOut" if step.phase not in PLANNED:
             before = f"nobody acts before {until}: " if waiting.until else ""
@@ -289,12 +289,14 @@ def _sentences(
             return f"{waiting.next}."
 
 
-def _under_way(step: StepPast, opened: Open, doing: str, since: str, until: str) -> str:
+def _under_way(step: StepPast, opened: Open, doing: str, waiting: Waiting, told: Waiting | None) -> str:
+    agent, since = step.plan.agent, moment(waiting.since)
     if overrun(opened):
-        return f"{step.plan.agent} has been {doing} since {since}, past its timeout, and cannot be stopped."
+        return f"{agent} has been {doing} since {since}, past its timeout, and cannot be stopped."
+    times = "" if waiting == told else f", since {since} and until {moment(waiting.until)} at the latest"
     again = f" (retry {opened.retries} after: {_last_word(step, opened)})" if opened.retries else ""
     return (
-        f"{step.plan.agent} has been {doing} since {since}{again}; the call has until {until}. "
+        f"{agent} is {doing}{times}{again}. "
         "Meanwhile the agent renews a short lease: should it fall silent, "
         f"that ends at {moment(opened.due)}, and a supervisor takes over."
     )
