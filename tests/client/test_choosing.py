@@ -40,6 +40,7 @@ def test_a_filter_as_people_write_it(terms: list[str], meant: Where) -> None:
         ("state=gone", "'gone' is no state of a task; the states are Running"),
         ("state=Undone", "'Undone' is no state of a task; a task that is undone is Compensated; the states"),
         ("age>soon", "'soon' is no length of time; write 90s"),
+        ("age>\u0663h", "'\u0663h' is no length of time"),  # a digit that no other part of a term may have
         ("age=90s", "nothing to choose tasks by"),
         ("paused=maybe", "nothing to choose tasks by"),
         ("tag=x", "nothing to choose tasks by"),

@@ -197,6 +197,7 @@ BAD: dict[str, Bad] = {
         '{"who":"a","hwo":"b"}', "input.hwo: ", "takes no such field", "correct its name"
     ),
     "a field twice": _input('{"who":"a","who":"b"}', "INPUT: ", "the key 'who' stands twice", "keep one"),
+    "too large a number": _input('{"who":1e400}', "INPUT: a number in it is too large", "4,300 digits"),
     "not UTF-8": _input('{"who":"\udcff"}', "INPUT: ", "Invalid UTF-8"),
     "half a surrogate pair": _input('{"who":"\\ud800"}', "INPUT: ", "surrogate"),
     "file not there": _input("@none.json", "'none.json': No such file", "@ stands before the name of a file"),

@@ -129,6 +129,8 @@ def _opened(source: str) -> AbstractContextManager[BinaryIO]:
 
 def _reason(error: Exception, raw: bytes) -> str:
     """Why it is no JSON; one message of the decoder stands for three."""
+    if isinstance(error, msgspec.ValidationError):  # without a type it only says this, and no place
+        return "a number in it is too large; a double or an integer of 4,300 digits cannot hold it"
     if str(error) != "Input data was truncated":
         return str(error)
     if not raw.strip():

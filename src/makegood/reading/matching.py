@@ -15,7 +15,7 @@ from makegood.reading.waiting import moved_at
 from makegood.reading.words import is_text, state_name
 
 TERM = re.compile(r"(?P<name>[a-z]+)(?:\.(?P<tag>[^=~<>]+))?(?P<sign>[=~<>])(?P<value>.*)", re.DOTALL)
-LENGTH = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
+LENGTH = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)", re.ASCII)
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 WAYS = (
     "state=S, plan=NAME, step=NAME, agent=NAME, tag.NAME=VALUE, error~TEXT, paused=yes, paused=no, age>TIME, "
