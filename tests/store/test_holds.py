@@ -496,3 +496,31 @@ def test_a_signal_while_a_fork_waits_leaves_nothing_locked(path: Path, handler: 
         [sys.executable, "-c", FORKS_INTERRUPTED, path, handler], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+FORKS_AT_ONCE = """
+import faulthandler, os, threading, time
+from makegood.store.holds import new_turn
+
+faulthandler.dump_traceback_later(20, exit=True)
+
+def fork():
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+threads = [threading.Thread(target=fork) for _ in range(3)]
+with new_turn():
+    for thread in threads:
+        thread.start()
+    time.sleep(0.3)
+for thread in threads:
+    thread.join()
+fork()
+"""
+
+
+def test_threads_that_fork_at_once_wait_for_each_other() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKS_AT_ONCE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

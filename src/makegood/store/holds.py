@@ -49,7 +49,6 @@ guard = threading.RLock()
 _holds: dict[Identity, "Hold"] = {}
 _inherited: dict[Identity, list[apsw.Connection]] = {}
 _turns: "WeakSet[threading.RLock]" = WeakSet()
-_forks: "list[list[threading.RLock]]" = []
 
 
 class Hold:
@@ -252,10 +251,20 @@ def _set_lock(descriptor: int, kind: int, where: Bytes) -> None:
 # --- forks
 
 
+class _Forks(threading.local):
+    """What a thread has taken for its forks: several threads may fork at once, and a signal's handler too."""
+
+    def __init__(self) -> None:
+        self.taken: list[list[threading.RLock]] = []
+
+
+_forks = _Forks()
+
+
 def _before_fork() -> None:
     """Wait until SQLite is not at work. A signal's handler may raise meanwhile, or fork itself."""
     taken: list[threading.RLock] = []
-    _forks.append(taken)
+    _forks.taken.append(taken)
     guard.acquire()
     taken.append(guard)
     for turn in tuple(_turns):
@@ -264,7 +273,7 @@ def _before_fork() -> None:
 
 
 def _go_on() -> None:
-    for lock in reversed(_forks.pop()):
+    for lock in reversed(_forks.taken.pop()):
         lock.release()
 
 
