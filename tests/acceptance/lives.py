@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from multiprocessing import get_context
 from threading import Thread
 
@@ -169,13 +169,39 @@ async def exit_handler_blocks() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
+async def object_blocks() -> AsyncIterator[None]:
+    left.append(Blocking())
+    yield
+
+
+@asynccontextmanager
+async def nobody_reads() -> AsyncIterator[None]:
+    _, full = os.pipe()
+    os.set_blocking(full, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(full, bytes(65_536))
+    os.set_blocking(full, True)
+    sys.stdout = os.fdopen(full, "w")
+    print("not flushed")
+    yield
+
+
+@asynccontextmanager
 async def group_fails() -> AsyncIterator[None]:
     async with asyncio.TaskGroup() as group:
         group.create_task(throws(ConnectionError("no line")))
         yield
 
 
-left: list[asyncio.Task[None]] = []
+class Blocking:
+    """It blocks whoever lets go of it: the interpreter, in the end."""
+
+    def __del__(self) -> None:
+        time.sleep(1000)
+
+
+left: list[object] = []
 calls: list[str] = []
 life: Callable[[], AbstractAsyncContextManager[None]] = globals()[os.environ.get("LIFE", "hangs_at_first")]
 phones = Agent("phones", timeout=60, settle=0, keyed=True, lifespan=life)

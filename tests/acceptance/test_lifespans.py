@@ -3,11 +3,12 @@
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from makegood.core.events import Reply, Reported
-from makegood.runtime.ending import EXIT_STUCK
+from makegood.runtime.ending import ECHO, EXIT_STUCK
 from tests.acceptance.yard import Running, Yard, until
 
 APP = "tests.acceptance.lives"
@@ -91,12 +92,32 @@ def test_one_that_does_not_end_ends_with_its_process(yard: Yard, life: str, word
     assert word in engine.talk
 
 
+@pytest.mark.parametrize("life", ["object_blocks", "nobody_reads"])
+def test_what_blocks_the_interpreter_itself_ends_with_its_process(yard: Yard, life: str) -> None:
+    """No thread runs any more by then."""
+    engine = up(yard, life)
+    engine.terminate()
+    engine.wait_for(" INFO down\n")
+    assert engine.process.wait(SECONDS_MAX) == -signal.SIGALRM
+
+
 def test_a_second_signal_leaves_at_once_while_the_loop_is_blocked(yard: Yard) -> None:
     engine = up(yard, "blocks_at_last")
     engine.terminate()
     engine.wait_for("going down")
+    time.sleep(ECHO)
     engine.terminate()
     assert engine.ended(SECONDS_MAX) == 128 + signal.SIGTERM
+
+
+def test_a_signal_that_comes_twice_is_one(yard: Yard) -> None:
+    """As from `timeout`, which signals its child, and then its group."""
+    engine = up(yard, "exits_at_last")
+    for _ in range(3):
+        engine.terminate()
+        time.sleep(0.05)
+    assert engine.ended(SECONDS_MAX) == 0
+    assert engine.talk.endswith(" INFO down\n")
 
 
 def test_one_that_exits_at_last_keeps_nothing_from_ending(yard: Yard) -> None:

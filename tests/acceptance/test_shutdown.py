@@ -68,7 +68,7 @@ def test_a_second_signal_leaves_at_once(yard: Yard) -> None:
     submit(yard, slow.lingering, 45, "task")
     until(lambda: yard.ledger.visits(), "the call under way")
     engine.terminate()
-    sleep(0.5)
+    sleep(1)
     assert engine.process.poll() is None
     engine.terminate()
     asked = monotonic()

@@ -1,5 +1,6 @@
 """`Makegood`: a connection to a store and, with agents, everything that drives its tasks."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,6 +20,7 @@ from makegood.client.connection import ANY, Connection, Snapshot, TaskPage, know
 from makegood.client.submitting import Submitting, Terms
 from makegood.client.task import Task, user
 from makegood.errors import MakegoodError, PlanError, StoreError
+from makegood.forks import keep_out_of
 from makegood.payload import Envelope, PayloadCodec
 from makegood.reading.lengths import in_seconds
 from makegood.reading.matching import Where
@@ -75,6 +77,8 @@ class Makegood:
         self._is_open = True
         try:
             self._take_fresh_engine()
+            if self._agents:
+                keep_out_of(asyncio.get_running_loop())
             await self._engine.start()
         except BaseException:
             self._is_open = False

@@ -21,13 +21,15 @@ EXIT_STUCK = 75
 """The exit code of a process that ended itself because something in it could not be stopped."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+ECHO = 0.5
+"""Seconds within which a signal is the same one again: `timeout`, say, sends its child each one twice."""
 SLACK = 3.0
 """Seconds by which what goes on while the process ends may be late."""
 LOOK_EVERY = 0.25
 
 
 class Ending:
-    """The end of this process. The first signal begins it, or a fault; a signal after that leaves at once.
+    """The end of this process. The first signal begins it, or a fault; another one after that leaves at once.
 
     A thread hears the signals and keeps the time, as the loop may be blocked: where a stage is late, it says
     which, and ends the process.
@@ -90,11 +92,14 @@ class Ending:
         atexit.register(self._end_of_all, what, seconds)
 
     def _end_of_all(self, what: str, seconds: float) -> None:
+        """No thread of ours runs any more once the exit handlers are done: then the kernel keeps the time."""
         self.stage(what, seconds)
         self.begin(self.code)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, 2 * (seconds + SLACK))
 
     def _signalled(self) -> None:
-        if self._begun_at is not None:
+        if self._begun_at is not None and self._clock.monotonic() - self._begun_at > ECHO:
             os._exit(128 + signal.SIGTERM)
         self.begin()
 

@@ -11,6 +11,7 @@ from makegood.agents.runner import THREAD_NAME
 from makegood.alerts import Hook
 from makegood.authoring.agent import Agent
 from makegood.clock import SystemClock
+from makegood.forks import keep_out_of
 from makegood.payload import Envelope, PayloadCodec
 from makegood.runtime.ending import EXIT_FAILED, EXIT_STUCK, Ending
 from makegood.runtime.engine import GRACE, LAST_WORDS, Engine
@@ -52,6 +53,7 @@ def run_up(
         alerts=alerts,
         envelope=envelope,
     )
+    keep_out_of(loop)
     ending.listen()
     fault = _up(loop, engine, store_url, grace, ending)
     _close(runner, ending, fault)
