@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from makegood.auditing import Kind, Statement
+from makegood.auditing import Kind
 from makegood.core.events import (
     Answer,
     CancelAsked,
@@ -18,17 +18,11 @@ from makegood.core.events import (
     Verdict,
 )
 from makegood.core.record import Kind as Call
-from makegood.core.record import TaskState, encode_head
-from makegood.reading.audit import statement_of
-from tests.audit.written import written
+from makegood.core.record import TaskState
+from tests.audit.written import statement
 from tests.unit.walk import KEYED, PROBED, Walk, step
 
 FORGETFUL = {"class": {"keyed": 3600}}
-
-
-def statement(walk: Walk) -> Statement:
-    rows = [row for _, row in walk.rows]
-    return statement_of(written(walk.task_id, walk.plan, encode_head(walk.head), rows), walk.plan)
 
 
 def late(walk: Walk, attempt: int, result: bytes, **more: Any) -> None:

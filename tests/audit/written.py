@@ -8,7 +8,9 @@ from makegood.core import machine
 from makegood.core.events import Row, encode_row
 from makegood.core.plan import Plan
 from makegood.core.record import decode_head, encode_head
+from makegood.reading.audit import Statement, statement_of
 from makegood.reading.proof import Written, digest_at
+from tests.unit.walk import Walk
 
 
 def written(task_id: str, plan: Plan, head: bytes, rows: Sequence[Row]) -> Written:
@@ -28,3 +30,9 @@ def written(task_id: str, plan: Plan, head: bytes, rows: Sequence[Row]) -> Writt
     )
     sealed.write_id, sealed.digest = 7, digest_at(unsealed, len(kept)) or b""
     return replace(unsealed, head=encode_head(sealed))
+
+
+def statement(walk: Walk) -> Statement:
+    """What is said of the task of a walk."""
+    rows = [row for _, row in walk.rows]
+    return statement_of(written(walk.task_id, walk.plan, encode_head(walk.head), rows), walk.plan)

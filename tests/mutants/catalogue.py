@@ -240,7 +240,7 @@ BUDGETS = {
     "what never began in a backup was never called": 1000,
     "a retry counts on a key that has died meanwhile": 4000,
     "a planned retry does not keep a task from parking": 4000,
-    "an offer outlives the turn": 2000,
+    "an offer outlives the turn": 6000,
     "undo what was never called": 1000,
 }
 """Seeds for those of the core's mutants that hide longer."""

@@ -6,7 +6,7 @@ from math import inf
 import pytest
 
 from makegood import Makegood
-from makegood.core.record import Kind
+from makegood.core.record import ERROR_KEPT, Kind
 from makegood.errors import Compensated, PlanError, Refused
 from makegood.testing import FakeService, NothingThere
 from makegood.testing.observer import Flight
@@ -27,6 +27,9 @@ def test_outside_of_a_rehearsal_there_is_none() -> None:
     service = FakeService("hotels")
     with pytest.raises(Refused, match=r"outside of a rehearsal.*makegood rehearse APP:PLAN"):
         asyncio.run(service.book())
+    with pytest.raises(Refused, match=r"only there: --stage, a fixture$") as raised:
+        asyncio.run(FakeService("a-name-of-24-characters-").book())
+    assert len(str(raised.value)) < ERROR_KEPT, "a record has the whole of it"
     with pytest.raises(Refused, match="outside of a rehearsal"):
         service.sync.book()
 

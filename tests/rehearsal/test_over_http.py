@@ -1,6 +1,8 @@
 """Fake services as an HTTP client hears them: statuses, JSON, and no longer than the client waits."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -131,3 +133,33 @@ def test_a_client_waits_as_long_as_it_says_and_no_longer(over: Over, timeout: ob
         assert_settled(task)
     [given_up] = [line for line in task.story.splitlines() if "ReadTimeout" in line]
     assert given_up.split()[0] == "2.00"
+
+
+WITHOUT_LIBRARIES = """
+import sys
+sys.modules["httpx"] = sys.modules["requests"] = None
+from makegood.testing import *
+print(FakeService("hotels"), lost_answer("book").written, "RequestsAdapter" in globals())
+for name in ("HttpxTransport", "RequestsAdapter"):
+    try:
+        exec(f"from makegood.testing import {name}")
+    except ImportError as error:
+        print(error)
+"""
+
+
+def test_who_has_neither_library_has_all_the_rest() -> None:
+    said = subprocess.check_output([sys.executable, "-c", WITHOUT_LIBRARIES], text=True).splitlines()
+    assert said == [
+        "<fake service hotels> lost_answer('book') False",
+        "makegood.testing.HttpxTransport needs httpx, which is missing: pip install 'makegood[http]' "
+        "(from a clone: '.[http]')",
+        "makegood.testing.RequestsAdapter needs requests, which is missing: pip install requests",
+    ]
+
+
+def test_who_has_both_has_all_by_a_star() -> None:
+    names: dict[str, Any] = {}
+    exec("from makegood.testing import *", names)
+    assert names["HttpxTransport"] is HttpxTransport
+    assert names["RequestsAdapter"] is RequestsAdapter

@@ -171,6 +171,20 @@ def test_a_rehearsal(makegood_rehearse):
 """
 
 
+REWRITTEN = """
+import pytest
+
+pytest.register_assert_rewrite("makegood.testing")  # as it is for an installed plugin's distribution
+"""
+
+
+def test_what_is_not_settled_is_said_once(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(REWRITTEN)
+    result = run(pytester, WRONG)
+    told = [line for line in result.outlines if line.startswith("E") and "this never came to pass" in line]
+    assert len(told) == 1, told
+
+
 def test_a_users_mistake_is_told_at_his_own_line(pytester: pytest.Pytester) -> None:
     result = run(pytester, WRONG)
     result.assert_outcomes(failed=5)

@@ -242,6 +242,20 @@ def wrong_hint(trip: Trip) -> Hotel:
     return step(reserve_flight, trip)  # type: ignore[return-value]
 
 
+def forgets_return(trip: Trip) -> Flight:  # type: ignore[return]
+    step(reserve_flight, trip)
+
+
+def does_nothing(trip: Trip) -> Flight: ...  # type: ignore[empty-body]
+
+
+def calls_a_helper(nights: int) -> int:
+    async def helper() -> int:
+        return nights
+
+    return helper()  # type: ignore[return-value]
+
+
 def wrong_reference(city: str) -> None:
     step(count, city)  # type: ignore[call-overload]
 
@@ -334,6 +348,13 @@ NO_PLANS: list[tuple[Any, str]] = [
         r"two agents are called 'desk', one at .*\.py:\d+ with look, pay, the other at .*\.py:\d+ with",
     ),
     (wrong_hint, "plan wrong_hint returns Flight, but its hint is Hotel"),
+    (
+        forgets_return,
+        "plan forgets_return returns nothing, but its hint is Flight; "
+        r"write `return step\(...\)`, or correct the hint to None",
+    ),
+    (does_nothing, "plan does_nothing records no step; write step"),
+    (calls_a_helper, r"output is a call of helper, which makes no step; write step\(helper, ...\)"),
     (wrong_reference, "step count: nights takes int, and input is str, which no task could read"),
     (wrong_result, "step take: name takes str | None, and count is int, which no task could read"),
     (wrong_output, "output: Expected `int`, got `str`"),
@@ -354,6 +375,14 @@ NO_PLANS: list[tuple[Any, str]] = [
 def test_plans_that_are_refused(fn: Any, why: str) -> None:
     with refused(why):
         plan(fn)
+
+
+def looks_only() -> str | None:  # type: ignore[return]
+    step(look)
+
+
+def test_a_plan_that_may_return_none_need_not_return() -> None:
+    assert plan(looks_only).document.output is None
 
 
 def test_references_that_may_fit_are_taken() -> None:

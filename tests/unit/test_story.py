@@ -159,6 +159,19 @@ def test_a_verdict_is_told_with_its_result() -> None:
     assert 'bob: corrects car, with the result "C-2": a slip' in walk.story()
 
 
+def test_a_word_that_comes_before_the_probe_is_asked_again_is_told_as_it_is() -> None:
+    walk = Walk({"series": [step("hotel", PROBED)]})
+    walk.call("hotel")
+    walk.report("hotel", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    walk.call("hotel")
+    walk.commit(Probed(0, walk.attempt("hotel"), Answer.CANNOT_TELL, error="504"))
+    walk.commit(ResolveAsked(0, Verdict.ABSENT, "ann"))
+    assert walk.story()[-1] == "ann: resolves hotel as absent: it never happened"
+
+
 def test_leases_hand_backs_and_late_words() -> None:
     walk = Walk()
     walk.call("flight")

@@ -142,7 +142,7 @@ def test_agent_that_handed_the_call_back() -> None:
     assert lines(walk)[5:] == [
         "flight: flight-agent handed reserve_flight back unsent: input.to: Expected `int`, got `str`. No "
         "retry is counted; it is offered again at 2026-07-05T10:00:05.000Z. Deploy a flight-agent that can "
-        "read it, or choose from what is said below.",
+        "read it, and retry it to have it offered at once; or choose from what is said below.",
         "",
         'What you can do (with --why "..." the history keeps your reason)',
         "  makegood retry trip-9f3a flight  try it again now, counting from the start",
@@ -150,6 +150,10 @@ def test_agent_that_handed_the_call_back() -> None:
         "  makegood cancel trip-9f3a        undo what was done",
     ]
     walk.wait(5)
+    walk.call("flight")
+    walk.commit(HandedBack(0, walk.attempt("flight"), "input.to: Expected `int`, got `str`", 10_000))
+    assert "  since      2026-07-05T10:00:00.000Z" in lines(walk)  # the first of them
+    walk.wait(10)
     assert waits_for(walk) == "scheduler"
     assert "handed reserve_flight back unsent: input.to" in walk.why()
     assert "it is offered again now" in walk.why()
@@ -297,6 +301,33 @@ def doubtful() -> Walk:
     return walk
 
 
+def test_what_a_person_says_never_happened_turns_a_task_that_is_out_of_tries() -> None:
+    walk = Walk({"series": [step("flight", TOMB), step("car", retry={"attempts": 1})]})
+    walk.done("flight")
+    walk.call("car")
+    walk.report("car", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    assert "car absent                        it never happened: what was done is undone" in walk.why()
+
+
+def test_what_the_call_said_and_what_the_probe_said_are_both_told() -> None:
+    walk = lost_hotel()
+    walk.wait(60)
+    walk.inspect()
+    for _ in range(walk.plan.steps[0].asks):
+        walk.call("hotel")
+        walk.commit(Probed(0, walk.attempt("hotel"), Answer.CANNOT_TELL, error="504"))
+        walk.wait(600)
+    walk.inspect()
+    asked = walk.plan.steps[0].asks
+    assert (
+        f"  hotel  key trip-9f3a-hotel: connection reset; find_hotel could not tell: 504, asked {asked} times"
+    ) in lines(walk)
+    assert walk.step("hotel")["error"] == "connection reset"
+
+
 def test_wait_out_before_a_person_is_asked() -> None:
     walk = doubtful()
     assert walk.record()["state"] == "Running"
@@ -366,7 +397,8 @@ def test_person() -> None:
         "",
         'What you can do (with --why "..." the history keeps your reason)',
         "  makegood resolve trip-9f3a car done --result JSON --app APP  it happened; its result is used",
-        "  makegood resolve trip-9f3a car absent                        it never happened",
+        "  makegood resolve trip-9f3a car absent                        it never happened: "
+        "reserve_car is called again",
         "  makegood cancel trip-9f3a                                    undo what was done, "
         "once car is settled",
         "JSON is what the step's action returns; APP is the app that has it, and checks it by its type.",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from makegood.auditing.comparing import Comparer, Comparison
+from makegood.auditing.comparing import Comparer, Comparison, Listed
 from makegood.auditing.listing import LISTING_TIMEOUT, Listing, listings
 from makegood.auditing.records import Audited, Records
 from makegood.auditing.seal import Seal, broken_seals
@@ -59,6 +59,8 @@ class Audit:
         self._agents = list(agents)
         self._envelope = envelope or Envelope()
         self._listing_timeout = listing_timeout
+        self._lists: Sequence[Listed] = ()
+        """What the last run compared with: the rounds tell of it listing by listing."""
 
     async def run(
         self, task_ids: Sequence[str] = (), *, seal: Path | None = None, against: Path | None = None
@@ -88,6 +90,7 @@ class Audit:
         if against is not None:
             report.findings += [finding async for finding in broken_seals(records, against)]
         report.half_done = sum(finding.kind in ABOUT_EFFECTS for finding in report.findings)
+        self._lists = comparer.lists if comparer is not None else ()
         return report
 
 

@@ -14,6 +14,9 @@ from makegood.reading.audit import Effect, End, Finding, Kind, Stands, Statement
 KEY = re.compile(r"(.+)-([A-Za-z][A-Za-z0-9_]*)(~\d+)?")
 """Our plain form of a do's key: the prefix and the task's id, the step, the round."""
 
+MANY = 10
+"""More items of unknown tasks than this are hardly one mistake each."""
+
 AT_REST = frozenset((End.COMPLETED, End.UNDONE, End.ACCEPTED, End.PARKED))
 IN_WORDS = {
     Stands.UNDONE: "is undone",
@@ -50,10 +53,17 @@ class Comparison(msgspec.Struct, rename="camel"):
 
 
 class Listed:
-    """What one listing told, by key and by task: items are taken out as their effects are met."""
+    """What one listing told, by key and by task: items are taken out as their effects are met.
+
+    `size` is the number of items, `strangers` of those whose task the store does not know; `found` is what
+    they, or the lack of them, showed.
+    """
 
     def __init__(self, listing: Listing) -> None:
         self.name = listing.name
+        self.size = len(listing.held)
+        self.strangers = 0
+        self.found: list[Finding] = []
         self.covers = {(action.agent.name, action.name) for action in listing.actions}
         self.by_key: dict[str, list[Held]] = {}
         self.by_task: dict[str, list[Held]] = {}
@@ -73,6 +83,17 @@ class Listed:
             self.by_task[task_id] = [held for held in named if held not in own]
         return taken + own
 
+    def noted(self, findings: Iterator[Finding]) -> Iterator[Finding]:
+        """The same, each kept in `found`."""
+        for finding in findings:
+            self.found.append(finding)
+            yield finding
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether so much of it is of no task here that another store may use the service."""
+        return self.strangers > MANY and self.strangers > self.size / 2
+
 
 class Comparer:
     """Is shown every task's statement once; then tells what is held that no task asked for.
@@ -85,7 +106,7 @@ class Comparer:
         self.result = Comparison()
         self._began = began
         self._moving = moving
-        self._lists = [Listed(listing) for listing in listings if not listing.trouble]
+        self.lists = [Listed(listing) for listing in listings if not listing.trouble]
         self._asked = {action.full_name for listing in listings for action in listing.actions}
         self._unreadable: set[str] = set()
         self._prefixes: dict[str, set[str]] = {}
@@ -99,13 +120,13 @@ class Comparer:
             self._unreadable.add(statement.task_id)
         rested = statement.changed_at <= self._began and statement.task_id not in self._moving
         at_rest = rested and statement.end in AT_REST
-        if not at_rest and any(listed.covered(statement) for listed in self._lists):
+        if not at_rest and any(listed.covered(statement) for listed in self.lists):
             self.result.under_way.append(statement.task_id)
         for effect in statement.effects:
             self._learn_form(statement.task_id, effect)
             self._note_unlisted(f"{effect.agent}/{effect.action}")
-        for listed in self._lists:
-            yield from self._held_against(listed, statement, at_rest=at_rest)
+        for listed in self.lists:
+            yield from listed.noted(self._held_against(listed, statement, at_rest=at_rest))
 
     def _note_unlisted(self, action: str) -> None:
         unlisted = self.result.unlisted
@@ -144,16 +165,24 @@ class Comparer:
 
     def left_over(self) -> Iterator[Finding]:
         """What is held in our name, and no task of the store has ever asked for."""
-        for listed in self._lists:
-            for key, held in listed.by_key.items():
-                task_id = self._task_in(key)
-                if task_id is None:
-                    self.result.foreign += len(held)
-                elif task_id not in self._unreadable:
-                    yield _no_task(listed, task_id, held)
-            for task_id, held in listed.by_task.items():
-                if held and task_id not in self._unreadable:
-                    yield _no_task(listed, task_id, held)
+        for listed in self.lists:
+            yield from listed.noted(self._left_over(listed))
+
+    def _left_over(self, listed: Listed) -> Iterator[Finding]:
+        for task_id, held in self._named(listed):
+            if held and task_id not in self._unreadable:
+                listed.strangers += len(held)
+                yield _no_task(listed, task_id, held)
+
+    def _named(self, listed: Listed) -> Iterator[tuple[str, list[Held]]]:
+        """What is left, by the task that it names; what is none of ours is counted."""
+        for key, held in listed.by_key.items():
+            task_id = self._task_in(key)
+            if task_id is None:
+                self.result.foreign += len(held)
+            else:
+                yield task_id, held
+        yield from listed.by_task.items()
 
     def _learn_form(self, task_id: str, effect: Effect) -> None:
         for key in effect.keys:

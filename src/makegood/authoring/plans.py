@@ -134,6 +134,7 @@ def _record(fn: Any, name: str | None) -> PlanDefinition[Any, Any]:
     schema = _schema(input_type, where)
     with recording(name or fn.__name__) as current:
         returned = fn(**{name: current.reference("input", input_type) for name in parameters})
+        _check_steps(current.body, returned, where)
         output_type = _output_type(returned, hints, where)
         output = template_of(returned, output_type, "output", current)
     actions = current.actions.values()
@@ -142,13 +143,17 @@ def _record(fn: Any, name: str | None) -> PlanDefinition[Any, Any]:
     return PlanDefinition(document, input_type=input_type, output_type=output_type, actions=actions)
 
 
+def _check_steps(body: SeriesNode, returned: Any, where: str) -> None:
+    """Raises PlanError for a plan without steps; of a coroutine it is said later which call made it."""
+    if body == SeriesNode(()) and not inspect.iscoroutine(returned):
+        raise PlanError(f"{where} records no step; write step(action, ...) in it")
+
+
 def _check(
     document: Document, actions: Iterable[Action], input_type: Any, output_type: Any, place: str
 ) -> Document:
     """The document with its secrets; raises PlanError, naming the place."""
     try:
-        if document.body == SeriesNode(()):
-            raise PlanError(f"plan {document.plan} records no step; write step(action, ...) in it")
         secrets = secrets_of(document, actions, input_type=input_type, output_type=output_type)
         schema = untold(document.input, secrets.get("input", ()))
         document = msgspec.structs.replace(document, secrets=secrets, input=schema)
@@ -182,6 +187,11 @@ def _output_type(returned: Any, hints: dict[str, Any], where: str) -> Any:
     """What the plan is declared to return, or else what it returned while it was recorded."""
     recorded = origin_of(returned).hint if isinstance(returned, Reference) else None
     declared = hints.get("return", Any if recorded is None else recorded)
+    if returned is None and not admits(declared, NoneType):
+        raise PlanError(
+            f"{where} returns nothing, but its hint is {shown(declared)}; write `return step(...)`, or "
+            "correct the hint to None"
+        )
     if recorded is not None and not admits(declared, recorded):
         raise PlanError(
             f"{where} returns {shown(recorded)}, but its hint is {shown(declared)}; correct the hint"

@@ -21,7 +21,7 @@ from makegood.core.record import (
 from makegood.core.record import Kind as Call
 from makegood.core.words import moment
 from makegood.reading.opening import AS_STORED, Opener, opened_head, opened_row
-from makegood.reading.past import Past, StepPast
+from makegood.reading.past import Past, StepPast, Word
 from makegood.reading.payloads import text_of
 from makegood.reading.proof import Written, digest_at, faults_of
 from makegood.reading.standing import in_doubt, in_effect, second_effects
@@ -100,7 +100,8 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One step that has an effect outside.
 
     `idempotency_key` is that of its current round (of the first, if it was never called), `earlier_keys` are
-    those of the rounds before; `attempt` is the last number that any of its calls got.
+    those of the rounds before; `attempt` is the last number that any of its calls got. `earlier_words` of
+    persons were said before the last word of its agent, of an earlier round perhaps.
     """
 
     step: str
@@ -117,6 +118,7 @@ class Effect(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     settled_by: str = ""
     settled_as: str = ""
     settled_why: str = ""
+    earlier_words: tuple[Word, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -246,11 +248,19 @@ def _effect(task_id: str, plan: Plan, head: Head, past: Past, step: StepPast) ->
         undo_key=step.undo.key,
         attempt=step.attempt,
         result_known=step.plan.index in past.values.results,
-        error="" if stands in (Stands.KEPT, Stands.UNDONE) and not step.undo.error else step.lane.error,
+        error=_error(step, stands),
         settled_by=step.settled_by,
         settled_as=step.settled_as,
         settled_why=step.settled_why,
+        earlier_words=tuple(step.earlier_words),
     )
+
+
+def _error(step: StepPast, stands: Stands) -> str:
+    """What its last call said, where that is not history by now."""
+    undone_by_a_call = stands is Stands.UNDONE and not step.settled_by
+    done = stands is Stands.KEPT and not step.undo.error
+    return "" if undone_by_a_call or done else step.lane.error
 
 
 # --- the task as a whole

@@ -65,9 +65,9 @@ DEFINITE = frozenset((Reply.DONE, Reply.SPOILED, Reply.REFUSED, Answer.THERE, An
 class Lane(msgspec.Struct):
     """One way of one step: doing it (with the probes about that) or undoing it (with the checks).
 
-    `complete_by` is the end of the lane's last call, `error` what the last that failed said, `key` that of
-    `round` and `keys` those of all rounds; `unread` why its agent handed the last call back, to be offered
-    again after a while.
+    `complete_by` is the end of the lane's last call, `error` what the last that failed said, `asked` what the
+    last probe about it said, `key` that of `round` and `keys` those of all rounds; `unread` why its agent
+    handed the last call back, to be offered again after a while.
     """
 
     key: str = ""
@@ -78,14 +78,24 @@ class Lane(msgspec.Struct):
     complete_by: Millis = 0
     retries: int = 0
     error: str = ""
+    asked: str = ""
     unread: str = ""
+
+
+class Word(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
+    """What a person said of a step: as what it is settled (empty: skip it), by whom, and why."""
+
+    settled_by: str
+    settled_as: str = ""
+    settled_why: str = ""
 
 
 class StepPast(msgspec.Struct):
     """One step. `phase` follows the head's, `since` is when it went into it.
 
     `fate` is how the forward lane last ended (UNKNOWN while in doubt), `settled_as` what `settled_by` said of
-    it (empty: skip it) and `settled_why` the reason given; `evidence` the reports that came too late, with
+    it (empty: skip it) and `settled_why` the reason given; `earlier_words` are those that an agent's word
+    came after; `evidence` the reports that came too late, with
     their moments.
 
     `surfaced` is the attempt whose effect came to light last (0: none, or it is undone since), `undone_late`
@@ -105,6 +115,7 @@ class StepPast(msgspec.Struct):
     settled_by: str = ""
     settled_as: str = ""
     settled_why: str = ""
+    earlier_words: list[Word] = msgspec.field(default_factory=list)
     evidence: list[tuple[Millis, Reported]] = msgspec.field(default_factory=list)
     surfaced: int = 0
     undone_late: set[int] = msgspec.field(default_factory=set)
@@ -159,10 +170,14 @@ class StepPast(msgspec.Struct):
         if isinstance(heard, HandedBack):
             lane.error = f"handed back: {heard.why}"
             self.calls.pop(heard.attempt, None)
+        elif isinstance(heard, Probed):
+            lane.asked = heard.error
         elif heard is not None:
             lane.error = heard.error or lane.error
+        elif before in (Phase.CALLED, Phase.UNDO_CALLED):
+            lane.error = SILENT
         elif before in CALLED:
-            lane.error = SILENT if before in (Phase.CALLED, Phase.UNDO_CALLED) else NO_ANSWER
+            lane.asked = NO_ANSWER
         elif to in REPORTED and before in BY_KEY:
             lane.error = KEY_DIED
 
@@ -224,7 +239,8 @@ class Past:
     def _hear(self, fact: Heard) -> None:
         self._heard, step = fact, self.steps[fact.step]
         word = getattr(fact, "reply", None) or getattr(fact, "answer", None)
-        if word in DEFINITE:
+        if word in DEFINITE and step.settled_by:
+            step.earlier_words.append(Word(step.settled_by, step.settled_as, step.settled_why))
             step.settled_by = step.settled_as = step.settled_why = ""
         if isinstance(fact, Reported) and fact.kind is Kind.DO and not fact.key_read:
             step.unkeyed = True

@@ -9,6 +9,7 @@ from makegood.core.events import (
     NULL,
     Act,
     CancelAsked,
+    Inspected,
     Reply,
     Reported,
     ResolveAsked,
@@ -119,8 +120,9 @@ def _same_by_key(step: StepPast, late: Reported, result: msgspec.Raw | None) -> 
 
 class OpenAct(msgspec.Struct, frozen=True):
     """An act the core would take now; `result`: it must bring the step's result, as a later step uses it;
-    `corrects`: in the place of the one on record; `asks`: it has the step's probe asked again; `after`: the
-    steps that a person must settle before anything follows from it."""
+    `corrects`: in the place of the one on record; `asks`: it has the step's probe asked again; `again`: the
+    step is called again, `turns`: the task is undone for it; `after`: the steps that a person must settle
+    before anything follows from it."""
 
     verb: str
     step: str = ""
@@ -128,6 +130,8 @@ class OpenAct(msgspec.Struct, frozen=True):
     result: bool = False
     corrects: bool = False
     asks: bool = False
+    again: bool = False
+    turns: bool = False
     after: tuple[str, ...] = ()
 
 
@@ -148,9 +152,7 @@ def open_acts(
             continue
         draft = Draft(plan, task_id, head, now)
         if _taken(draft, event):
-            asks = isinstance(event, RetryAsked) and draft.phase(event.step) in ASKED_AGAIN
-            after = _asked_first(draft, waiting) if isinstance(event, CancelAsked) else ()
-            found.append(msgspec.structs.replace(act, asks=asks, after=after))
+            found.append(_with_what_follows(act, event, draft, waiting))
         elif isinstance(event, SkipAsked | ResolveAsked):
             with_result = msgspec.structs.replace(event, given=(NULL,))
             if _taken(Draft(plan, task_id, head, now), with_result):
@@ -176,6 +178,21 @@ def _acts_on(plan: Plan, head: Head, step: int) -> Iterator[tuple[OpenAct, Act]]
         yield OpenAct("resolve", name, verdict.value), ResolveAsked(step, verdict, NOBODY)
     yield OpenAct("retry", name), RetryAsked(step, NOBODY)
     yield OpenAct("skip", name), SkipAsked(step, NOBODY)
+
+
+def _with_what_follows(act: OpenAct, event: Act, draft: Draft, waiting: Iterable[int]) -> OpenAct:
+    """The act, taken in `draft`, with what it leads to."""
+    match event:
+        case RetryAsked(step=step):
+            return msgspec.structs.replace(act, asks=draft.phase(step) in ASKED_AGAIN)
+        case CancelAsked():
+            return msgspec.structs.replace(act, after=_asked_first(draft, waiting))
+        case ResolveAsked(step=step, verdict=Verdict.ABSENT) if draft.forward:
+            fold(draft, Inspected())
+            again = draft.phase(step) is Phase.PLANNED
+            return msgspec.structs.replace(act, again=again, turns=not draft.forward)
+        case _:
+            return act
 
 
 def _asked_first(draft: Draft, waiting: Iterable[int]) -> tuple[str, ...]:

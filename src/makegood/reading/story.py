@@ -52,7 +52,9 @@ ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
     Probed: frozenset((Phase.DONE, Phase.REPORTED, Phase.UNDO_REPORTED, Phase.UNDONE)),
     HandedBack: PLANNED,
     SkipAsked: frozenset((Phase.SKIPPED,)),
-    ResolveAsked: frozenset((Phase.DONE, Phase.REPORTED, Phase.UNDONE, Phase.LEFT, Phase.KEPT)),
+    ResolveAsked: frozenset(
+        (Phase.DONE, Phase.REPORTED, Phase.UNDONE, Phase.LEFT, Phase.KEPT, *ASKS_A_PERSON)
+    ),
 }
 """Where a step goes by the very word of a fact: the move says nothing new."""
 

@@ -118,7 +118,7 @@ def waiting_of(plan: Plan, head: Head, step: int, now: Millis) -> Waiting | None
         return None
     if opened is not None and phase in WAITS:
         on, until, after = _open(head, node, phase, opened, now)
-        return Waiting(on=on, next=after, since=opened.since, until=until, step=step)
+        return Waiting(on=on, next=after, since=moved_at(head, step), until=until, step=step)
     if step in blocking(head):
         return Waiting(on="person", next=f"a person says how {node.name} goes on", step=step)
     return None

@@ -191,12 +191,14 @@ def _doubt(step: StepPast, opened: Open | None) -> str:
         return "it may have been called since the backup that was put back"
     undo = step.phase is Phase.UNDO_STUCK or step.phase in UNDO_OPEN
     lane, what = (step.undo, f"undo {step.plan.undo}, ") if undo else (step.do, "")
-    return f"{what}key {lane.key}: {lane.error or 'no answer'}; {_why_in_doubt(step.plan, opened)}"
+    why_in_doubt = _why_in_doubt(step.plan, opened, lane.asked)
+    return f"{what}key {lane.key}: {lane.error or 'no answer'}; {why_in_doubt}"
 
 
-def _why_in_doubt(step: StepPlan, opened: Open) -> str:
+def _why_in_doubt(step: StepPlan, opened: Open, asked: str) -> str:
+    """`asked` is what its probe said last."""
     if opened.news is News.CANNOT_TELL:
-        return f"{step.probe} could not tell, asked {opened.asks} times"
+        return f"{step.probe} could not tell{_because(asked)}, asked {opened.asks} times"
     if opened.news is News.REFUSED:
         return "a later call was refused, but an earlier one brought no answer"
     if opened.unkeyed:
@@ -217,6 +219,10 @@ def _means(plan: Plan, head: Head, act: OpenAct) -> str:
     if act.corrects:
         return "put this result in the place of the recorded one"
     step = plan.steps[plan.index_of[act.step]] if act.step else None
+    if act.again and step is not None:
+        return f"{MEANING[act.verdict]}: {step.action} is called again"
+    if act.turns:
+        return f"{MEANING[act.verdict]}: what was done is undone"
     if act.asks and step is not None:
         return f"ask {step.probe} again now"
     if act.verdict == "done" and step is not None and head.direction is Direction.UNDO:
@@ -326,7 +332,8 @@ def _handed_back(step: StepPast, call: str, when: str) -> str:
     agent = step.plan.agent
     return (
         f"{agent} handed {call} back unsent: {_unread(step)}. No retry is counted; it is offered again "
-        f"{when}. Deploy a {agent} that can read it, or choose from what is said below."
+        f"{when}. Deploy a {agent} that can read it, and retry it to have it offered at once; or choose from "
+        "what is said below."
     )
 
 

@@ -6,7 +6,10 @@
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+
+from makegood.http import HOMES as HTTP_CLIENTS
 
 if TYPE_CHECKING:
     from makegood.testing.rehearsal.cases import (
@@ -65,7 +68,24 @@ _HOMES = {
 """Where each name lives, if not in `cases`: nobody pays for what is not asked for."""
 
 
+_NEEDS = {
+    "HttpxTransport": ("httpx", HTTP_CLIENTS["AsyncClient"][1]),
+    "RequestsAdapter": ("requests", HTTP_CLIENTS["Session"][1]),
+}
+"""Names for which a library must be there that may be missing: which, and how to get it."""
+
+if not TYPE_CHECKING:  # to a type checker all of them are there; `import *` gives those that are
+    __all__ = [name for name in __all__ if name not in _NEEDS or find_spec(_NEEDS[name][0])]
+
+
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    """Import the home of a name that is asked for. Raises ImportError where its library is not installed."""
+    if name not in __all__ and name not in _NEEDS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"makegood.testing.rehearsal.{_HOMES.get(name, 'cases')}"), name)
+    try:
+        return getattr(import_module(f"makegood.testing.rehearsal.{_HOMES.get(name, 'cases')}"), name)
+    except ModuleNotFoundError as error:
+        if name not in _NEEDS:
+            raise
+        way = _NEEDS[name][1]
+        raise ImportError(f"makegood.testing.{name} needs {error.name}, which is missing: {way}") from error

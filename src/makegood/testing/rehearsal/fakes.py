@@ -144,9 +144,8 @@ class FakeService:
         if stage is not None:
             return stage
         raise Refused(
-            f"fake service {self.name} was called outside of a rehearsal, and is only there in one; let "
-            "`makegood rehearse APP:PLAN` or makegood.testing.rehearse(plan, agents=[...]) call it, and keep "
-            "what puts it in the place of the real client in a module for --stage"
+            f"fake service {self.name} was called outside of a rehearsal; let `makegood rehearse APP:PLAN` "
+            "or a test call it, and put it in the client's place only there: --stage, a fixture"
         )
 
 
@@ -202,7 +201,6 @@ def _no_such(service: FakeService | SyncFakeService, name: str) -> AttributeErro
         return AttributeError(f"{type(service).__name__} has no {name}")
     fake = service if isinstance(service, FakeService) else service._service
     return NoSuchMethod(
-        f"fake service {fake.name} has no {name}(); it has book, cancel, find, http and call(work), of which "
-        f"to make others: put an object of your own in the client's place, whose {name}() returns "
-        "call(work), where work(ledger) does at the service what a request of it does"
+        f"fake service {fake.name} has no {name}(); it has book, cancel, find, http and call(work): in the "
+        "client's place put an object whose methods return call(work)"
     )
