@@ -57,8 +57,8 @@ class Shell:
         assert said.code == 0, said
         return said.out
 
-    def on_a_terminal(self, *arguments: str, **environment: str) -> str:
-        """What a command shows on a terminal."""
+    def on_a_terminal(self, *arguments: str, code: int = 0, **environment: str) -> str:
+        """What a command shows on a terminal; it must end with this exit code."""
         mine, its = pty.openpty()
         process = subprocess.Popen(
             [*COMMAND, *arguments],
@@ -70,7 +70,7 @@ class Shell:
         os.close(its)
         try:
             shown = b"".join(_read(mine))
-            assert process.wait(SECONDS_MAX) == 0, shown
+            assert process.wait(SECONDS_MAX) == code, shown
         finally:
             process.kill()
             process.wait()

@@ -66,6 +66,9 @@ def test_each_is_acted_on_and_told_of(shell: Shell) -> None:
     assert (said.code, said.out.splitlines()) == (0, ["t-6: paused", "t-3: paused", "t-0: paused"])
     assert "pause: 3 of 3 tasks, 0 refused" in said.err
     assert "ann" in shell.ok("history", "t-3")
+    again = shell.run("pause", "--where", "tag.customer=0", "--count", "3")
+    assert (again.code, "t-6: already paused\n" in again.out) == (0, True)
+    assert "pause: 0 of 3 tasks, 3 were so already, 0 refused\n" in again.err
     assert shell.run("cancel", "--where", "tag.customer=0", "--count", "3", "--rate", "100").code == 0
     refused = shell.run("resume", "--where", "tag.customer=0", "--count", "3")
     assert refused.code == 1

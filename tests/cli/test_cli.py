@@ -261,11 +261,11 @@ def test_watch_of_one_task_ends_with_130_when_interrupted(shell: Shell) -> None:
         assert watching.end(signal.SIGINT) == 130
 
 
-def test_waiting_that_is_interrupted_says_that_the_task_goes_on(shell: Shell) -> None:
+def test_waiting_that_is_interrupted_says_that_the_task_is_not_cancelled(shell: Shell) -> None:
     with shell.started(*SUBMIT_IT, "--id", "trip-1", "--wait", "--timeout", "1m") as waiting:
         waiting.wait_for_talk("no process is up")
         assert waiting.end(signal.SIGINT) == 130
-        assert "\ntrip-1 goes on; `makegood watch trip-1` follows it\n" in waiting.talk.read_text()
+        assert "\ntrip-1 is not cancelled; `makegood watch trip-1` follows it\n" in waiting.talk.read_text()
     assert record(shell, "trip-1")["state"] == "Running"
 
 
@@ -332,6 +332,33 @@ def test_input_from_a_file_and_from_stdin(shell: Shell) -> None:
     assert shell.run("submit", "app.py:book_trip", "-", "--id", "b", stdin='{"who":"stdin"}').code == 0
     assert record(shell, "a")["input"]["who"] == "file"
     assert record(shell, "b")["input"]["who"] == "stdin"
+
+
+SHOP = """
+from makegood import Agent, plan, step
+shop = Agent("shop")
+@shop.action(reads=True)
+async def look(what: str) -> str: ...
+@plan
+def look_up(what: str) -> str:
+    return step(look, what)
+@plan
+def look_around() -> str:
+    return step(look, "all")
+"""
+
+
+def test_an_empty_input_is_told_with_what_its_plan_takes(shell: Shell) -> None:
+    (shell.folder / "shop.py").write_text(SHOP)
+    empty = "error: INPUT: it is empty; give JSON"
+    fits = {
+        "app.py:book_trip": ", such as {...}",
+        "shop.py:look_up": "",
+        "shop.py:look_around": ", such as null",
+    }
+    for plan, example in fits.items():
+        for given in ("", "-"):
+            assert shell.run("submit", plan, given) == Said(2, "", f"{empty}{example}\n")
 
 
 def test_submitting_again_is_the_same_task(shell: Shell) -> None:

@@ -104,8 +104,9 @@ def test_agents_are_those_who_live(shell: Shell) -> None:
         everybody.wait_for_talk(" up as ")
         pid = everybody.process.pid
         head, row = shell.ok("agents").splitlines()
-        assert head.split() == ["ID", "HOST", "PID", "SINCE", "LEASE", "WHAT"]
-        assert re.search(rf"  {pid}  \d\d-\d\d \d\d:\d\dZ  \d\d:\d\d:\d\dZ  ", row)
+        assert head.split() == ["ID", "HOST", "PID", "SINCE", "LEASE", "UNTIL", "WHAT"]
+        moment = r"\d\d-\d\d \d\d:\d\d:\d\dZ"
+        assert re.search(rf"  {pid}  {moment}  {moment}  ", row)
         assert "scheduler, agent, supervisor: car-agent/reserve_car, flight-agent/reserve_flight" in row
         [member] = json.loads(shell.ok("agents", "--json"))
         assert member["pid"] == pid

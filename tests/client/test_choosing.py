@@ -128,6 +128,9 @@ def test_an_act_on_many_tells_what_came_of_each_at_the_rate_given(tmp_path: Path
             assert [each.task_id for each in acted] == ids
             assert {each.task_id for each in acted if each.refused} == {"t-4", "t-gone"}
             assert "it is Completed" in acted[0].said
+            assert not any(each.already for each in acted)
+            again = [each async for each in makegood.act_on(ids, lambda task: task.cancel())]
+            assert {each.task_id for each in again if each.already} == {"t-0", "t-1", "t-2", "t-3"}
             with pytest.raises(MakegoodError, match="rate of 0"):
                 _ = [each async for each in makegood.act_on(ids, lambda task: task.cancel(), rate=0)]
 

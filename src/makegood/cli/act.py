@@ -13,6 +13,7 @@ from makegood.cli import output
 from makegood.cli.bulk import Bulk, act_on_many, bulk_options, one_or_many
 from makegood.cli.connect import connected, store_option
 from makegood.cli.given import TEXT, read_json
+from makegood.cli.nobody import say_if_nobody_is_up
 from makegood.client import Makegood, Task
 from makegood.core.events import Verdict
 from makegood.core.plan import StepPlan
@@ -63,8 +64,9 @@ app_option = click.option(
 )
 
 
-def _order(task_id: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
-    output.done(f"{task_id}: {connected(lambda makegood: act(makegood.task(task_id)))}")
+async def _order(makegood: Makegood, task_id: str, act: Callable[[Task[Any]], Awaitable[str]]) -> int:
+    output.done(f"{task_id}: {await act(makegood.task(task_id))}")
+    await say_if_nobody_is_up(makegood, [task_id])
     return output.OK
 
 
@@ -84,8 +86,7 @@ def _order_with(
         if app is not None and result is not None:
             plan = (await makegood.snapshot(task_id)).plan
             _check_app(app, agents, [each for each in plan.steps if each.name == step])
-        output.done(f"{task_id}: {await act(makegood.task(task_id), result)}")
-        return output.OK
+        return await _order(makegood, task_id, lambda task: act(task, result))
 
     return connected(ordered)
 
@@ -101,7 +102,9 @@ def _check_app(app: str, agents: Iterable[Agent], steps: Iterable[StepPlan]) -> 
 def _order_any(task_id: str | None, verb: str, act: Callable[[Task[Any]], Awaitable[str]], bulk: Bulk) -> int:
     """Act on the one task that is named, or on all that are meant."""
     one_or_many(task_id, bulk)
-    return act_on_many(bulk, verb, act) if task_id is None else _order(task_id, act)
+    if task_id is None:
+        return act_on_many(bulk, verb, act)
+    return connected(lambda makegood: _order(makegood, task_id, act))
 
 
 @click.command()

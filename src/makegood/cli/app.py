@@ -5,7 +5,6 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import NoneType
@@ -22,13 +21,14 @@ from makegood.cli.given import LENGTHS, TEXT, Length, as_misuse, moment_given, r
 from makegood.cli.lines import Terms
 from makegood.cli.look import json_option
 from makegood.cli.many import submit_lines
-from makegood.cli.planned import plan_of_app
+from makegood.cli.nobody import say_if_nobody_is_up
+from makegood.cli.planned import example_of, plan_of_app
 from makegood.cli.watch import wait_for
 from makegood.client import Makegood, Task
 from makegood.clock import SystemClock
 from makegood.core.plan import Plan
 from makegood.core.words import moment
-from makegood.errors import PlanError, StoreError
+from makegood.errors import PlanError
 from makegood.logs import JsonLines
 from makegood.runtime.process import run_up
 from makegood.store.url import open_store
@@ -195,7 +195,7 @@ def submit(
         return submit_lines(definition, many, terms, as_json=as_json)
     if input is None and definition.input_type is not NoneType:
         raise click.UsageError(f"plan {definition.name} takes an input: INPUT is missing")
-    raw = b"null" if input is None else read_json(input, "INPUT")
+    raw = b"null" if input is None else read_json(input, "INPUT", example_of(definition))
 
     async def enter(makegood: Makegood) -> Task[Any]:
         return await makegood.submit_json(definition, raw, task_id=task_id, **terms._asdict())
@@ -224,8 +224,8 @@ def _enter_one(
             output.say(f"{task.task_id} was there already: its deadline, start and tags stay")
         elif remark:
             output.say(remark)
-        await _say_if_nobody_is_up(makegood, task)
-        return await wait_for(task, timeout, as_json=as_json) if wait else output.OK
+        await say_if_nobody_is_up(makegood, [task.task_id])
+        return await wait_for(makegood, task, timeout, as_json=as_json) if wait else output.OK
 
     return connected(work, first=enter)
 
@@ -240,13 +240,6 @@ def _tags(given: Sequence[str]) -> dict[str, str]:
             raise click.UsageError(f"--tag {name} stands twice; keep one of them")
         tags[name] = value
     return tags
-
-
-async def _say_if_nobody_is_up(makegood: Makegood, task: Task[Any]) -> None:
-    with suppress(StoreError):  # it is entered, whatever can be said of it
-        at_rest = (await task.record())["state"] in output.WAITED
-        if not at_rest and not await makegood.members():
-            output.say("no process is up on this store, and the task waits for one (`makegood up APP`)")
 
 
 @click.command()

@@ -15,6 +15,7 @@ from makegood.cli.given import LENGTHS, Length
 from makegood.cli.look import json_option
 from makegood.errors import PlanError
 from makegood.reading.audit import Kind
+from makegood.reading.past import Word
 from makegood.reading.words import VERDICTS, counted
 
 ENDS = {
@@ -151,11 +152,12 @@ def _show_statement(statement: Statement) -> None:
     output.fields([(name, value) for name, value in fields if value])
     output.data("")
     if statement.effects:
-        output.table(EFFECTS, [_effect_row(effect) for effect in statement.effects])
+        output.table(EFFECTS, [effect_row(effect) for effect in statement.effects])
         output.data("")
 
 
-def _effect_row(effect: Effect) -> list[str]:
+def effect_row(effect: Effect) -> list[str]:
+    """An effect in a table of EFFECTS."""
     return [
         effect.step,
         STANDS.get(effect.stands, effect.stands),
@@ -166,12 +168,16 @@ def _effect_row(effect: Effect) -> list[str]:
 
 
 def _what(effect: Effect) -> str:
-    """Who settled it, and why; or what its last call said."""
-    if not effect.settled_by:
-        return effect.error
-    verdict = VERDICTS[effect.settled_as] if effect.settled_as else "skip it"
-    said = f"{effect.settled_by} says: {verdict}"
-    return f"{said} ({effect.settled_why})" if effect.settled_why else said
+    """Who settled it, and why; or what its last call said; and the words of persons before."""
+    word = Word(effect.settled_by, effect.settled_as, effect.settled_why)
+    now = _said(word) if effect.settled_by else effect.error
+    return "; ".join(filter(None, (now, *[f"before, {_said(word)}" for word in effect.earlier_words])))
+
+
+def _said(word: Word) -> str:
+    verdict = VERDICTS[word.settled_as] if word.settled_as else "skip it"
+    said = f"{word.settled_by} says: {verdict}"
+    return f"{said} ({word.settled_why})" if word.settled_why else said
 
 
 COMMANDS = (audit,)

@@ -9,6 +9,7 @@ import click
 from makegood.cli import output
 from makegood.cli.connect import connected
 from makegood.cli.given import as_misuse
+from makegood.cli.nobody import say_if_nobody_is_up
 from makegood.client import Makegood, Task
 from makegood.client.bulk import RATE
 from makegood.reading.matching import WAYS, Where, parse
@@ -89,14 +90,24 @@ async def _act(
     makegood: Makegood, ids: Sequence[str], rate: float, verb: str, act: Callable[[Task[Any]], Awaitable[str]]
 ) -> int:
     came: Counter[str] = Counter()
+    changed: list[str] = []
     async for acted in makegood.act_on(ids, act, rate=rate):
-        came["refused" if acted.refused else "done"] += 1
+        came["refused" if acted.refused else "already" if acted.already else "done"] += 1
+        changed += [acted.task_id] * (not acted.refused)
         output.progress("")
         output.done(f"{acted.task_id}: {acted.said}")
         output.progress(f"{verb}: {came.total()} of {len(ids)}")
     output.progress("")
-    output.say(f"{verb}: {came['done']} of {counted(len(ids), 'task')}, {came['refused']} refused")
+    output.say(f"{verb}: {_summed(came)}")
+    await say_if_nobody_is_up(makegood, changed)
     return output.COULD_NOT if came["refused"] else output.OK
+
+
+def _summed(came: Counter[str]) -> str:
+    """How many were done, were so already (where any was), and were refused."""
+    number = came["already"]
+    already = f", {number} {'was' if number == 1 else 'were'} so already" if number else ""
+    return f"{came['done']} of {counted(came.total(), 'task')}{already}, {came['refused']} refused"
 
 
 def _meant(ids: Sequence[str]) -> str:

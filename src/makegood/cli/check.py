@@ -18,6 +18,9 @@ from makegood.errors import PlanError
 from makegood.reading.view import VERSION_SHOWN
 from makegood.runtime.engine import GRACE
 
+WIDTHS = (8, 0)
+"""Of a finding's severity, with its indent, and the rest."""
+
 
 @click.command("check")
 @click.argument("apps", metavar="APP...", nargs=-1, required=True)
@@ -95,8 +98,8 @@ def _show(plan: AnyPlan, found: Sequence[Finding]) -> None:
         said.setdefault((each.severity.value, each.what, each.way_out), []).append(each.step or "the task")
     output.data(f"{title(plan.plan)}: {_count(len(plan.plan.steps), 'step')}")
     for (severity, what, way_out), steps in said.items():
-        output.prose(f"  {severity:6}  {', '.join(steps)}: {what}")
-        output.prose(f"          way out: {way_out}")
+        output.row((f"  {severity}", f"{', '.join(steps)}: {what}"), WIDTHS)
+        output.row(("", f"way out: {way_out}"), WIDTHS)
     output.data("")
 
 

@@ -9,14 +9,16 @@ from makegood.cli import output
 from makegood.cli.act import act_options
 from makegood.cli.connect import connected, must_be_there, store_option, store_url
 from makegood.cli.look import json_option
-from makegood.cli.times import utc
+from makegood.cli.times import in_short
 from makegood.clock import SystemClock
 from makegood.core.words import moment
 from makegood.health import Level, Line, examine
 from makegood.store.protocol import Member
 from makegood.store.url import open_store
 
-MEMBERS = ("ID", "HOST", "PID", "SINCE", "LEASE", "WHAT")
+MEMBERS = ("ID", "HOST", "PID", "SINCE", "LEASE UNTIL", "WHAT")
+WIDTHS = (6, 11, 0)
+"""Of a line's level, what it is about, and the rest."""
 
 
 @click.command()
@@ -53,9 +55,9 @@ def doctor(as_json: bool, restored: bool, by: str, why: str) -> int:
 
 
 def _show(line: Line) -> None:
-    output.prose(f"{line.level.value:6}  {line.about:11}  {line.what}")
+    output.row((line.level.value, line.about, line.what), WIDTHS)
     if line.way_out:
-        output.prose(f"{'':21}way out: {line.way_out}")
+        output.row(("", "", f"way out: {line.way_out}"), WIDTHS)
 
 
 @click.command()
@@ -82,8 +84,8 @@ def _row(member: Member) -> Sequence[str]:
         member.member_id,
         member.host,
         str(member.pid),
-        f"{utc(member.started_at):%m-%d %H:%M}Z",
-        f"{utc(member.lease_until):%H:%M:%S}Z",
+        in_short(member.started_at),
+        in_short(member.lease_until),
         f"{', '.join(member.roles)}: {', '.join(sorted(member.actions))}",
     )
 

@@ -73,13 +73,18 @@ LENGTHS = "TIME is 90s, 10m, 2h, 3d, or seconds"
 """For the help of options with a Length."""
 
 
-def read_json(source: str, what: str) -> bytes:
-    """The JSON that is meant. Raises PayloadError when it cannot be read, is none, or holds a key twice."""
+def read_json(source: str, what: str, example: str = "") -> bytes:
+    """The JSON that is meant; `example` is some that is right there, for one who gave nothing.
+
+    Raises PayloadError when it cannot be read, is none, or holds a key twice.
+    """
     hint = "" if source[:1] in "@-" else f"; {_as_in_a_shell(source)}"
     try:
         raw = _read(source, what)
     except UnicodeError as error:  # a shell can pass bytes that are no text
         raise PayloadError(f"{what}: {error}{hint}") from None
+    if not raw.strip():
+        raise PayloadError(f"{what}: it is empty; give JSON" + (f", such as {example}" if example else ""))
     return check_json(raw, what, hint)
 
 
@@ -133,8 +138,6 @@ def _reason(error: Exception, raw: bytes) -> str:
         return "a number in it is too large; a double or an integer of 4,300 digits cannot hold it"
     if str(error) != "Input data was truncated":
         return str(error)
-    if not raw.strip():
-        return "it is empty; give JSON, such as null"
     if b"\\ud" in raw.lower():
         return "JSON is malformed: it holds half of a surrogate pair, which is no text"
     return "JSON is malformed: it ends in the middle"

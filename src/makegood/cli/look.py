@@ -13,6 +13,7 @@ from makegood.cli import output
 from makegood.cli.bulk import chosen, where_option
 from makegood.cli.connect import connected, store_option, store_words
 from makegood.cli.given import TEXT, as_misuse
+from makegood.cli.nobody import Record, say_if_nobody_drives
 from makegood.cli.times import COLUMNS, Diary
 from makegood.client import Makegood, TaskPage
 from makegood.client.legible import legible
@@ -25,15 +26,12 @@ from makegood.reading.words import VERDICTS, WAITED_FOR, state_name
 from makegood.store.checks import place_in_search
 
 F = TypeVar("F", bound=Callable[..., Any])
-Record = dict[str, Any]
 
 STATES = [state_name(state) for state in TaskState]
 TASK_COLUMNS = ("ID", "STATE", "PLAN", "CREATED", "WAITS FOR OR BECAUSE")
 STEP_COLUMNS = ("STEP", "STATE", "RETRIES", "UNDO", "RESULT OR ERROR")
 PAYLOADS = frozenset({"input", "output"})
 LISTS = frozenset({"blocking", "inEffect", "inDoubt", "acts"})
-OF_PROCESSES = frozenset(WAITED_FOR) - {"person", "pause"}
-"""What only a living process brings on."""
 IN_SHORT = (
     "taskId",
     "state",
@@ -113,7 +111,7 @@ def list_tasks(
             output.document(page.tasks)
         elif page.tasks:
             output.table(TASK_COLUMNS, [task_row(task) for task in page.tasks])
-            await _say_if_nobody_is_up(makegood, page)
+            await say_if_nobody_drives(makegood, page)
         else:
             output.say(await _none_found(makegood, meant, where.plan))
         return page
@@ -122,13 +120,6 @@ def list_tasks(
     if page.next is not None:
         output.say(f"there are more: {_next_page(meant, limit, page.next, as_json=as_json)}")
     return output.OK
-
-
-async def _say_if_nobody_is_up(makegood: Makegood, page: TaskPage) -> None:
-    """That tasks wait for a process, and none is there."""
-    waits = {task["waiting"]["for"] for task in page if "waiting" in task}
-    if waits & OF_PROCESSES and not await makegood.members():
-        output.say("no process is up on this store: what waits for one goes on with `makegood up APP`")
 
 
 async def _none_found(makegood: Makegood, terms: Sequence[str], plan: str | None) -> str:

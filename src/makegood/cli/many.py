@@ -9,6 +9,7 @@ from makegood.authoring.loading import AnyPlan
 from makegood.cli import output
 from makegood.cli.connect import connected
 from makegood.cli.lines import Entry, Terms, read_entries
+from makegood.cli.nobody import say_if_nobody_is_up
 from makegood.client import Makegood
 from makegood.errors import MakegoodError, PayloadError, SubmissionConflict
 from makegood.payload import codec_for
@@ -33,18 +34,18 @@ def submit_lines(plan: AnyPlan, source: str, terms: Terms, *, as_json: bool) -> 
             raise PayloadError(_told(named, refused))
 
     async def work(makegood: Makegood) -> int:
-        summary = Summary(len(entries))
+        summary, new = Summary(len(entries)), list[str]()
         try:
             for window in _windows(entries):
                 summary.under_way = len(window)
                 came = await _enter(makegood, plan, window)
                 summary.add(came)
+                new += [entry.task_id for entry, each in zip(window, came, strict=True) if each.new]
                 for entry, each in zip(window, came, strict=True):
                     _tell(named, entry, each, as_json=as_json)
         finally:  # what is entered stays so, though stdout be full, or Ctrl-C end it under way
             output.say(f"submit: {summary}")
-        if not await makegood.members():
-            output.say("no process is up on this store, and tasks wait for one (`makegood up APP`)")
+        await say_if_nobody_is_up(makegood, new or [entry.task_id for entry in entries])
         return output.COULD_NOT if summary.refused else output.OK
 
     return connected(work, first=check, always=True)
@@ -55,6 +56,11 @@ class Came(NamedTuple):
 
     existed: bool
     conflict: str = ""
+
+    @property
+    def new(self) -> bool:
+        """Whether its task was not there before."""
+        return not self.existed and not self.conflict
 
     def as_of(self, *, first: bool) -> "Came":
         """The same, of the first line with its id or of one that stands after it."""
@@ -76,7 +82,7 @@ class Summary:
         self.under_way = 0
         self.refused += sum(bool(each.conflict) for each in came)
         self.existed += sum(each.existed for each in came)
-        self.new += sum(not each.existed and not each.conflict for each in came)
+        self.new += sum(each.new for each in came)
 
     def __str__(self) -> str:
         told = f"{self.new} of {counted(self.lines, 'line')} entered, {self.refused} refused"

@@ -3,9 +3,10 @@
 import errno
 import logging
 import os
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from io import TextIOWrapper
@@ -42,6 +43,10 @@ PROSE = frozenset({"WHAT", "WAITS FOR OR BECAUSE", "RESULT OR ERROR"})
 """Columns that may be folded to the terminal's width; ids and moments stay in one piece."""
 
 PROSE_WIDTH_MIN = 20
+WORD_KEPT = 30
+"""Characters of a word up to which prose is given the room that the word stands in one piece."""
+FIRST_COLUMN = re.compile(r" +\S+(?: \S+)* {2,}")
+"""Of an indented line that has two columns, with the space between them."""
 INDENT = "    "
 """Before what stands below the line that it belongs to."""
 
@@ -122,13 +127,24 @@ def plain_table(columns: Sequence[str], rows: Rows, width: int | None = None) ->
 
 def _plain_row(row: Sequence[str], widths: Sequence[int], width: int | None) -> list[str]:
     lead = "".join(f"{cell:{size}}  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
-    if width is None or len(lead) + len(row[-1]) <= width:
-        return [f"{lead}{row[-1]}".rstrip()]
-    below = width - len(lead) < PROSE_WIDTH_MIN
+    return _beside(lead, row[-1], width)
+
+
+def _beside(lead: str, text: str, width: int | None) -> list[str]:
+    """A text that follows a lead, folded below its own beginning, or, without room there, below the lead."""
+    if width is None or len(lead) + len(text) <= width:
+        return [f"{lead}{text}".rstrip()]
+    below = width - len(lead) < _least([text])
     margin = INDENT if below else " " * len(lead)
-    folded = wrap(row[-1], max(width - len(margin), PROSE_WIDTH_MIN), break_on_hyphens=False)
+    folded = wrap(text, max(width - len(margin), PROSE_WIDTH_MIN), break_on_hyphens=False)
     lines = [f"{margin}{line}" for line in folded]
-    return [lead.rstrip(), *lines] if below else [f"{lead}{folded[0]}", *lines[1:]]
+    return [*filter(None, [lead.rstrip()]), *lines] if below else [f"{lead}{folded[0]}", *lines[1:]]
+
+
+def _least(texts: Iterable[str]) -> int:
+    """Characters that a column of prose needs, so that words (an address, say) are seldom cut."""
+    longest = max((len(word) for text in texts for word in text.split()), default=0)
+    return min(max(longest, PROSE_WIDTH_MIN), WORD_KEPT)
 
 
 def progress(text: str) -> None:
@@ -156,26 +172,40 @@ class Stream:
         cells = [[one_line(cell) for cell in row] for row in (*self._head, *rows)]
         self._head = []
         self._widths = [max(size, *[len(row[n]) for row in cells]) for n, size in enumerate(self._widths)]
-        for row in cells:
-            for line in _plain_row(row, self._widths, room()):
-                data(line)
+        for each in cells:
+            row(each, self._widths)
+
+
+def row(cells: Sequence[str], widths: Sequence[int]) -> None:
+    """A row of a table without a head: each cell in its width, the last one folded on a terminal."""
+    for line in _plain_row([one_line(cell) for cell in cells], widths, room()):
+        data(line)
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> None:
     """Names and what they stand for, one below the other."""
     widths = [max(len(name) for name, _ in pairs), 0]
     for pair in pairs:
-        for line in _plain_row([one_line(cell) for cell in pair], widths, room()):
-            data(line)
+        row(pair, widths)
 
 
 def prose(text: str) -> None:
-    """Lines of text; on a terminal they are folded to its width, what goes on below stands further in."""
+    """Lines of text; on a terminal they are folded to its width, what goes on below stands further in.
+
+    What is set in two columns, in an indented line, stays so.
+    """
     width = room()
     for line in map(one_line, text.split("\n")):
-        indent = len(line) - len(line.lstrip()) + 4
-        folded = wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False) if width else []
-        data("\n".join(folded) or line)
+        data("\n".join(_folded(line, width)))
+
+
+def _folded(line: str, width: int | None) -> list[str]:
+    if width is None or len(line) <= width:
+        return [line]
+    if column := FIRST_COLUMN.match(line):
+        return _beside(column[0], line[column.end() :], width)
+    indent = line[: -len(line.lstrip())] + INDENT
+    return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
 
 
 def room() -> int | None:
@@ -208,13 +238,13 @@ def rich_table(columns: Sequence[str], rows: Rows, width: int) -> "Table | Text"
 
 
 def _width_needed(columns: Sequence[str], rows: Rows) -> int:
-    """Characters a line needs so that only prose is folded, to no less than PROSE_WIDTH_MIN."""
-    widths = [max(len(column), *[len(row[n]) for row in rows], 0) for n, column in enumerate(columns)]
-    needed = (
-        min(width, PROSE_WIDTH_MIN) if column in PROSE else width
-        for column, width in zip(columns, widths, strict=True)
-    )
-    return sum(needed) + 2 * (len(columns) - 1)
+    """Characters a line needs so that only prose is folded, to no less than it needs."""
+    needed = 0
+    for n, column in enumerate(columns):
+        cells = [column, *[one_line(row[n]) for row in rows]]
+        widest = max(map(len, cells))
+        needed += min(widest, _least(cells)) if column in PROSE else widest
+    return needed + 2 * (len(columns) - 1)
 
 
 def terminal() -> "Console | None":

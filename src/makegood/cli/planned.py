@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from types import NoneType
 
 from makegood.authoring.agent import Agent
 from makegood.authoring.loading import AnyPlan, load_app, load_plan
 from makegood.authoring.plans import PlanDefinition
 from makegood.core.document import DOCUMENT_MAX
 from makegood.errors import PlanError
+from makegood.payload import names_in_json
 
 
 def named_plan(spec: str) -> AnyPlan:
@@ -24,6 +26,13 @@ def plan_of_app(spec: str) -> AnyPlan:
     except PlanError as error:
         raise PlanError(f"{error}; a plan is named APP:PLAN, as in app.py:book") from None
     raise PlanError(f"{spec}: which plan? Write APP:PLAN, as in app.py:book; its plans: {plans}")
+
+
+def example_of(plan: AnyPlan) -> str:
+    """JSON that the plan takes as its input, in outline; empty where nothing short can be said of it."""
+    if plan.input_type is NoneType:
+        return "null"
+    return "{...}" if names_in_json(plan.input_type) else ""
 
 
 def is_document(spec: str) -> bool:

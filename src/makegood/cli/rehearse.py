@@ -9,7 +9,7 @@ from makegood.authoring.loading import load_module
 from makegood.cli import output
 from makegood.cli.given import read_json
 from makegood.cli.look import json_option
-from makegood.cli.planned import plan_of_app
+from makegood.cli.planned import example_of, plan_of_app
 from makegood.clock import SystemClock
 from makegood.reading.words import span
 
@@ -45,8 +45,8 @@ def rehearse(plan: str, given: str | None, stage: str | None, pairs: bool, as_js
         raise click.UsageError("--stage is empty; name a module, or a path that ends in .py")
     clock = SystemClock()
     began = clock.monotonic()
-    raw = None if given is None else read_json(given, "--input")
     definition = plan_of_app(plan)
+    raw = None if given is None else read_json(given, "--input", example_of(definition))
     module = plan.rpartition(":")[0].partition(":")[0] if stage is None else stage
     said = staging.stage_of(load_module(module), must=stage is not None)
     report = rehearsed(definition, stage=said, input_json=raw, pairs=pairs)
@@ -66,8 +66,8 @@ def _show(report: "Report") -> None:
     output.data("")
     _show_pairs([row for row in report.rows if len(row.faults) > 1])
     for told in report.told():
-        output.data(f"{told}\n")
-    output.data(report.cast)
+        output.prose(f"{told}\n")
+    output.prose(report.cast)
     output.data(f"broken promises: {len(report.broken)}")
 
 

@@ -14,6 +14,11 @@ def utc(at: Millis) -> datetime:
     return datetime.fromtimestamp(at / 1000, UTC)
 
 
+def in_short(at: Millis) -> str:
+    """Day and time of a moment that is not long ago: `11-30 22:22:05Z`."""
+    return f"{utc(at):%m-%d %H:%M:%S}Z"
+
+
 class Diary:
     """A history as rows of COLUMNS. A row of its own says the day, once."""
 

@@ -11,8 +11,9 @@ import click
 from makegood.cli import output
 from makegood.cli.connect import connected, store_option
 from makegood.cli.given import LENGTHS, Length
-from makegood.cli.look import Record, json_option, task_row
-from makegood.cli.times import COLUMNS, Diary, utc
+from makegood.cli.look import json_option, task_row
+from makegood.cli.nobody import Record, goes_on, say_if_nobody_is_up
+from makegood.cli.times import COLUMNS, Diary, in_short
 from makegood.client import Makegood, Snapshot, Task
 from makegood.client.legible import legible
 from makegood.core.plan import Plan
@@ -34,21 +35,21 @@ ENDING = ("taskId", "state", "reason", "output", "outputError")
 """What `submit --wait --json` tells of a record."""
 
 
-async def wait_for(task: Task[Any], timeout: float | None, *, as_json: bool) -> int:
+async def wait_for(makegood: Makegood, task: Task[Any], timeout: float | None, *, as_json: bool) -> int:
     """Wait until a task has ended or is parked, print its output, say how it ended; answers the exit code."""
     try:
         state = await task.wait(timeout)
     except TimeoutError:
         state = ""
     except asyncio.CancelledError:  # by Ctrl-C, which a terminal shows in the line that it stands in
-        output.say(f"\n{task.task_id} goes on; `makegood watch {task.task_id}` follows it")
+        output.say(f"\n{task.task_id} is not cancelled; `makegood watch {task.task_id}` follows it")
         return output.INTERRUPTED
     record = await task.record()
     if as_json:
         output.document_line({name: record[name] for name in ENDING if name in record})
     elif "output" in record:
         output.document_line(record["output"])
-    return _ended(record, state) if state else _not_ended(task.task_id, timeout)
+    return _ended(record, state) if state else await _not_ended(makegood, task.task_id, timeout)
 
 
 def _ended(record: Record, state: str) -> int:
@@ -59,8 +60,9 @@ def _ended(record: Record, state: str) -> int:
     return output.WAITED[state]
 
 
-def _not_ended(task_id: str, timeout: float | None) -> int:
-    output.say(f"{task_id}: not ended within {timeout:g} s, and goes on; `makegood why {task_id}` says why")
+async def _not_ended(makegood: Makegood, task_id: str, timeout: float | None) -> int:
+    more = ", and goes on" if await goes_on(makegood, task_id) else ""
+    output.say(f"{task_id}: not ended within {timeout:g} s{more}; `makegood why {task_id}` says why")
     return output.NOT_ENDED
 
 
@@ -89,13 +91,16 @@ async def _follow(makegood: Makegood, task_id: str, timeout: float | None, as_js
         async with asyncio.timeout(timeout):
             while True:
                 snapshot = await makegood.snapshot(task_id)
+                first = told is None
                 told = told or _Told(snapshot.plan, as_json)
                 told.go_on(snapshot)
                 if snapshot.head.state in AT_REST:
                     return _ended(snapshot.record, snapshot.record["state"])
+                if first:
+                    await say_if_nobody_is_up(makegood, [task_id])
                 await asyncio.sleep(PERIOD)
     except TimeoutError:
-        return _not_ended(task_id, timeout)
+        return await _not_ended(makegood, task_id, timeout)
 
 
 class _Told:
@@ -168,7 +173,7 @@ class _Changes:
     async def _last_change(self, task_id: str) -> str:
         with suppress(MakegoodError), legible(task_id):
             _, last = (await self._makegood.snapshot(task_id)).rows[-1]
-            return f"{utc(last.at):%m-%d %H:%M:%S}Z"
+            return in_short(last.at)
         return ""
 
 
@@ -185,7 +190,7 @@ async def _show_changes(changes: _Changes, as_json: bool) -> None:
         return
     from rich.live import Live
 
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    with Live(console=console, auto_refresh=False) as live:
         while True:
             await changes.look()
             rows = await changes.rows(islice(changes.known.values(), SHOWN_MAX))

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, NamedTuple
 
 from makegood.client.connection import Connection
-from makegood.client.task import Task
+from makegood.client.task import SoAlready, Task
 from makegood.clock import SystemClock
 from makegood.core.events import Restored
 from makegood.errors import ActRefused, MakegoodError, UnknownTask
@@ -16,11 +16,15 @@ RATE = 50.0
 
 
 class Acted(NamedTuple):
-    """What came of an act on one task; `refused` says that nothing was changed, and `said` why."""
+    """What came of an act on one task: `said` tells it.
+
+    `refused`: nothing was changed, and `said` is why. `already`: nothing had to be, as it was so before.
+    """
 
     task_id: str
     said: str
     refused: bool
+    already: bool = False
 
 
 async def act_on(
@@ -34,7 +38,8 @@ async def act_on(
         await asyncio.sleep(max(0.0, free - clock.monotonic()))
         free = max(free, clock.monotonic()) + 1 / rate
         try:
-            yield Acted(task.task_id, await act(task), refused=False)
+            said = await act(task)
+            yield Acted(task.task_id, said, refused=False, already=isinstance(said, SoAlready))
         except (ActRefused, UnknownTask) as refused:
             yield Acted(task.task_id, str(refused).removeprefix(f"task {task.task_id}: "), refused=True)
 

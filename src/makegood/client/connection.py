@@ -293,6 +293,12 @@ class Connection:
         with legible(task_id):
             return TaskState(stored.state)
 
+    async def is_paused(self, task_id: str) -> bool:
+        """Whether it starts no call until a person resumes it. Raises UnknownTask, StoreError."""
+        stored = await self.stored(task_id)
+        with legible(task_id):
+            return decode_head(stored.head).paused
+
     async def at_rest(self, task_id: str) -> TaskState:
         """Wait until a task has ended or is parked, by whichever process."""
         self.check_open()

@@ -29,6 +29,26 @@ from makegood.reading.words import is_text, state_name
 
 Out = TypeVar("Out")
 
+WAITS_FOR_A_PERSON = "cancelled; before anything is undone a person must settle what `makegood why` says"
+CANCELLED = {
+    TaskState.RUNNING: "cancel is pending: its pivot is in doubt",
+    TaskState.FAILED: WAITS_FOR_A_PERSON,
+    TaskState.COMPENSATED: "cancelled: it is Compensated",
+}
+"""What is said of a cancel by the state that the task is in then; one that is being undone is not here."""
+CANCELLED_BEFORE = {
+    TaskState.RUNNING: "cancel was pending already",
+    TaskState.FAILED: WAITS_FOR_A_PERSON,
+    TaskState.COMPENSATED: "already compensated",
+}
+"""The same of a task that was cancelled, or was being undone, before."""
+
+
+class SoAlready(str):
+    """What an act answers where nothing had to be changed."""
+
+    __slots__ = ()
+
 
 class Task(Generic[Out]):
     """A handle on one task: wait for it, look at it, act on it."""
@@ -102,33 +122,30 @@ class Task(Generic[Out]):
     async def cancel(self, *, by: str | None = None, why: str = "") -> str:
         """Turn it: what it did is undone. Raises ActRefused when it is Completed or past its pivot."""
         fresh = await self._act(CancelAsked(by or user(), why))
-        match await self._connection.state(self.task_id):
-            case TaskState.RUNNING:
-                return "cancel is pending: its pivot is in doubt" if fresh else "cancel was pending already"
-            case TaskState.FAILED:
-                return "cancelled; before anything is undone a person must settle what `makegood why` says"
-            case TaskState.COMPENSATED if not fresh:
-                return "already compensated"
-            case TaskState.COMPENSATED:
-                return "cancelled: it is Compensated"
-            case _:
-                return "cancelled: what it did is being undone" if fresh else "already compensating"
+        state = await self._connection.state(self.task_id)
+        if not fresh:
+            return SoAlready(CANCELLED_BEFORE.get(state, "already compensating"))
+        if state in CANCELLED:
+            return CANCELLED[state]
+        paused = await self._connection.is_paused(self.task_id)
+        return f"cancelled: what it did is {'undone once it is resumed' if paused else 'being undone'}"
 
     async def pause(self, *, by: str | None = None, why: str = "") -> str:
         """Start no call until resumed; open calls finish."""
         fresh = await self._act(PauseAsked(by or user(), why))
-        return "paused" if fresh else "already paused"
+        return "paused" if fresh else SoAlready("already paused")
 
     async def resume(self, *, by: str | None = None, why: str = "") -> str:
         """Go on."""
         fresh = await self._act(ResumeAsked(by or user(), why))
-        return "resumed" if fresh else "it was not paused"
+        return "resumed" if fresh else SoAlready("it was not paused")
 
     async def retry(self, step: str | None = None, *, by: str | None = None, why: str = "") -> str:
         """Try a step (or every step that waits for another try) again now."""
         number = -1 if step is None else await self._number(step)
         await self._act(RetryAsked(number, by or user(), why))
-        return "trying again"
+        paused = await self._connection.is_paused(self.task_id)
+        return "trying again once it is resumed" if paused else "trying again"
 
     async def skip(
         self, step: str, result_json: bytes | str | None = None, *, by: str | None = None, why: str = ""

@@ -1,0 +1,105 @@
+"""What a terminal shows that is narrower than the lines: columns stay columns, and words whole."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import APP, Shell
+
+ADDRESS = "http://127.0.0.1:8801/cars/reservations"
+TRIP = '{"who": "ann", "car": "lost"}'
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """A folder with a task that is parked, as a service at an address brought no answer."""
+    folder = tmp_path_factory.mktemp("folding")
+    (folder / "app.py").write_text(APP.read_text().replace("connection reset", f"no answer from {ADDRESS}"))
+    shell = Shell(folder)
+    with shell.started("up", "app.py") as everybody:
+        everybody.wait_for_talk(" up as ")
+        assert shell.run("submit", "app.py:rent_car", TRIP, "--id", "t-42", "--wait").code == 20
+        yield shell
+
+
+def shown(shell: Shell, columns: int, *command: str, code: int = 0) -> list[str]:
+    """The lines on a terminal of this width, without colours."""
+    told = shell.on_a_terminal(*command, code=code, COLUMNS=str(columns), NO_COLOR="1")
+    lines = re.sub(r"\x1b\[\d*m", "", told).replace("\r", "").splitlines()
+    assert max(map(len, lines)) <= columns, told
+    return [line.rstrip() for line in lines]
+
+
+DONE = "  makegood resolve t-42 reserve_car done --result JSON --app APP"
+
+
+def test_a_second_column_stands_under_its_beginning_where_it_has_room(shell: Shell) -> None:
+    told = shown(shell, 90, "why", "t-42")
+    at = told.index(f"{DONE}  it happened; its result")
+    margin = " " * len(f"{DONE}  ")
+    assert told[at + 1] == f"{margin}is used"
+    assert told[at + 2].startswith("  makegood resolve t-42 reserve_car absent  ")
+    [because] = [n for n, line in enumerate(told) if line.startswith("  because    ")]
+    assert re.match(r" {13}\S", told[because + 1])
+
+
+def test_without_room_for_it_a_second_column_goes_below(shell: Shell) -> None:
+    told = shown(shell, 80, "why", "t-42")
+    at = told.index(DONE)
+    assert told[at + 1] == "    it happened; its result is used"
+    assert told[at + 2].startswith("  makegood resolve t-42 reserve_car absent")
+
+
+def test_an_address_stays_whole_in_a_table(shell: Shell) -> None:
+    told = shown(shell, 90, "audit", "t-42")
+    assert f"    no answer from {ADDRESS}" in told
+    told = shown(shell, 120, "audit", "t-42")
+    assert any(line.startswith("reserve_car  in doubt") and ADDRESS in line for line in told)
+
+
+def test_a_list_is_folded_beside_its_columns(shell: Shell) -> None:
+    [row] = [line for line in shown(shell, 80, "list") if line.startswith("t-42")]
+    assert row.endswith("a person (reserve_car)")
+
+
+@pytest.mark.parametrize("columns", [55, 80])
+def test_the_doctors_lines_are_even(shell: Shell, tmp_path: Path, columns: int) -> None:
+    shutil.copy(APP, tmp_path / "app.py")
+    nobody = Shell(tmp_path)
+    nobody.ok("submit", "app.py:rent_car", TRIP, "--id", "t-42")
+    told = shown(nobody, columns, "doctor", code=1)
+    assert all(re.match(r"(ok|warn|broken) +[\w ]+  \S| {21}\S", line) for line in told)
+    assert " " * 21 + "way out: start one: `makegood up" in "\n".join(told)
+
+
+def test_the_findings_of_a_check_are_even(shell: Shell) -> None:
+    _, *told = shown(shell, 60, "check", "app.py:rent_car")
+    assert len(told) > 4
+    assert all(re.match(r"  note    \S| {10}\S|broken: 0|$", line) for line in told)
+
+
+STAGE = """
+from app import cars, flights
+from makegood.testing import Rehearsal
+
+stage = Rehearsal()
+stage.service(flights, keyed=False)
+"""
+
+
+def test_the_story_of_a_broken_promise_is_folded(shell: Shell) -> None:
+    (shell.folder / "stage.py").write_text(STAGE)
+    trip = f'{{"who": "{"Ann " * 9}"}}'
+    rehearse = ["rehearse", "app.py:book_trip", "--stage", "stage.py", "--input", trip]
+    told = shown(shell, 90, *rehearse, code=1)
+    [first, *_] = [n for n, line in enumerate(told) if re.match(r" +0\.00 s  client: submitted", line)]
+    assert re.match(r" {15}\S", told[first + 1])
+
+
+def test_a_watch_of_all_leaves_its_last_table(shell: Shell) -> None:
+    told = shell.on_a_terminal("watch", "--timeout", "0.7", COLUMNS="120")
+    _, _, left = told.rpartition("\x1b[2K")
+    assert "t-42" in left
