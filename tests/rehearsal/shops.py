@@ -50,12 +50,20 @@ def refunds_twice(*, faulty: bool, do_sends_its_key: bool = True) -> Shop:
     return shop(agent, book)
 
 
-def probed(hotels: FakeService, *, settle: float = 10, looks_for: str = "") -> Shop:
-    """An agent without keys, whose probe asks for what was booked."""
+def probed(
+    hotels: FakeService,
+    *,
+    settle: float = 10,
+    looks_for: str = "",
+    catches: tuple[type[Exception], ...] = (),
+) -> Shop:
+    """An agent without keys, whose probe asks for what was booked; what it catches is as good as a no."""
     agent = Agent("hotel", timeout=10, settle=settle)
 
     async def find() -> str | None:
-        found = await hotels.find(reference=looks_for or call().task_id)
+        found = None
+        with suppress(*catches):
+            found = await hotels.find(reference=looks_for or call().task_id)
         return found.id if found else None
 
     async def cancel(id: str | None) -> None:
@@ -75,6 +83,10 @@ def probe_lies_for_a_minute(*, faulty: bool) -> Shop:
 
 def probe_looks_for_something_else(*, faulty: bool) -> Shop:
     return probed(FakeService("hotels"), looks_for="another" if faulty else "")
+
+
+def probe_takes_no_answer_for_no(*, faulty: bool) -> Shop:
+    return probed(FakeService("hotels"), catches=(TimeoutError,) if faulty else ())
 
 
 def settle_too_short(*, faulty: bool) -> Shop:
@@ -97,6 +109,25 @@ def keyed(
 
     @agent.action(undo=cancel)
     async def book(guest: str) -> str:
+        return (await hotels.book(key=call().key, guest=guest)).id
+
+    return shop(agent, book)
+
+
+def asks_before_it_reads_its_key() -> Shop:
+    """What it raises of that first request certainly had no effect."""
+    hotels = FakeService("hotels", keyed=True)
+    agent = Agent("hotel", timeout=10, keyed=True)
+
+    async def cancel(id: str | None) -> None:
+        await hotels.cancel(of=call().do_key)
+
+    @agent.action(undo=cancel)
+    async def book(guest: str) -> str:
+        try:
+            await hotels.call(lambda _: "open", within=2)
+        except TimeoutError:
+            raise Transient("the hotel does not say whether it is open") from None
         return (await hotels.book(key=call().key, guest=guest)).id
 
     return shop(agent, book)
@@ -259,6 +290,7 @@ FAULTS: dict[Callable[..., Shop], tuple[Promise, str]] = {
     refunds_twice: (Promise.UNDONE_ONCE, "undo cancel was called again after its answer was lost"),
     probe_lies_for_a_minute: (Promise.ONCE, "probe find said it is not there though hotels-1 was in effect"),
     probe_looks_for_something_else: (Promise.ONCE, "probe find said it is not there"),
+    probe_takes_no_answer_for_no: (Promise.ONCE, "probe find said it is not there though hotels-1 was in"),
     settle_too_short: (Promise.IN_TIME, "declare a longer settle"),
     not_keyed: (Promise.ONCE, "its service booked again for the same key"),
     forgets_keys: (Promise.ONCE, "its service booked again for the same key"),

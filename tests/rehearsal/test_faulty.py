@@ -6,7 +6,14 @@ import pytest
 
 from makegood.testing import rehearse
 from makegood.testing.rehearsal.promises import Promise
-from tests.rehearsal.shops import FAULTS, Shop, refunds_twice, settle_too_short
+from tests.rehearsal.shops import (
+    FAULTS,
+    Shop,
+    asks_before_it_reads_its_key,
+    probe_takes_no_answer_for_no,
+    refunds_twice,
+    settle_too_short,
+)
 
 
 def name(make: Callable[..., Shop]) -> str:
@@ -31,6 +38,21 @@ def test_its_sound_twin_passes(make: Callable[..., Shop]) -> None:
     report = rehearse(shop.plan, agents=[shop.agent])
     assert report.kept, f"{report}"
     assert len(report.rows) >= 20
+
+
+def test_what_certainly_had_no_effect_needed_no_key() -> None:
+    shop = asks_before_it_reads_its_key()
+    report = rehearse(shop.plan, agents=[shop.agent])
+    assert report.kept, f"{report}"
+
+
+def test_a_probe_that_learns_nothing_is_named() -> None:
+    shop = probe_takes_no_answer_for_no(faulty=True)
+    report = rehearse(shop.plan, agents=[shop.agent])
+    assert "book times out, happened; probe of book times out:" in {
+        f"{one.trouble}:" for one in report.broken
+    }
+    assert "trouble: find is lost on its way" in f"{report}"
 
 
 def test_a_story_is_told_in_the_order_of_its_events() -> None:

@@ -15,6 +15,7 @@ from makegood.testing import (
     assert_settled,
     crash_after,
     lost_answer,
+    lost_request,
     rehearse,
 )
 from makegood.testing.rehearsal.cases import FAULTS, cases
@@ -53,6 +54,22 @@ def test_an_undo_that_there_is_not_cannot_be_struck() -> None:
         pytest.raises(PlanError, match=r"^crash_after\('mail', undo=True\).*no undo.*: one"),
     ):
         Performance(clock, plans.pivoted, crash_after("mail", undo=True))
+
+
+def test_a_probe_that_there_is_not_cannot_be_struck() -> None:
+    with (
+        TurnedClock() as clock,
+        pytest.raises(PlanError, match=r"^lost_request\('mail', probe=True\).*no probe.*: none"),
+    ):
+        Performance(clock, plans.pivoted, lost_request("mail", probe=True))
+
+
+def test_a_probe_is_struck_as_a_test_says() -> None:
+    shop = shops.probe_takes_no_answer_for_no(faulty=False)
+    with TurnedClock() as clock:
+        strikes = lost_answer("book"), lost_request("book", probe=True)
+        task = Performance(clock, shop.plan, *strikes, agents=[shop.agent]).finish()
+    assert "trouble: find is lost on its way" in task.story
 
 
 @pytest.mark.parametrize(

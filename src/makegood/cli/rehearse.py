@@ -11,7 +11,7 @@ from makegood.cli.given import read_json
 from makegood.cli.look import json_option
 from makegood.cli.planned import example_of, plan_of_app
 from makegood.clock import SystemClock
-from makegood.reading.words import span
+from makegood.reading.words import counted, span
 
 if TYPE_CHECKING:
     from makegood.testing.rehearsal.report import Report, Row
@@ -64,18 +64,24 @@ def _show(report: "Report") -> None:
     shown = [row for row in report.rows if len(row.faults) < 2]
     output.table(ROWS, [_row(row) for row in shown])
     output.data("")
-    _show_pairs([row for row in report.rows if len(row.faults) > 1])
+    more = [row for row in report.rows if len(row.faults) > 1]
+    _show_counts("a call in doubt, and its probe learns nothing", [row for row in more if _asks(row)])
+    _show_counts("two faults", [row for row in more if not _asks(row)])
     for told in report.told():
         output.prose(f"{told}\n")
     output.prose(report.cast)
     output.data(f"broken promises: {len(report.broken)}")
 
 
-def _show_pairs(rows: "list[Row]") -> None:
+def _asks(row: "Row") -> bool:
+    return any(fault.call == "probe" for fault in row.faults)
+
+
+def _show_counts(struck: str, rows: "list[Row]") -> None:
     if rows:
         ends = Counter(ENDS.get(row.ends, row.ends) for row in rows)
         told = ", ".join(f"{times} {end}" for end, times in ends.most_common())
-        output.data(f"two faults: {len(rows)} runs: {told}")
+        output.data(f"{struck}: {counted(len(rows), 'run')}: {told}")
         output.data("")
 
 

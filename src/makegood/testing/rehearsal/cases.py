@@ -29,6 +29,8 @@ WRITTEN: Final = {
     CallFault.DIE_AFTER: "crash_after",
 }
 """The functions by which a test says what is to strike."""
+UNANSWERED: Final = {CallFault.BUSY: "transient", CallFault.REQUEST_LOST: "times out"}
+"""What strikes a probe, in words: it learns nothing, and must not say that nothing is there."""
 IN_DOUBT: Final = (CallFault.NO_ANSWER, CallFault.REQUEST_LOST, CallFault.LATE)
 """What also strikes a call during which somebody cancels: nobody knows what is to be undone."""
 MONTH: Final = 30 * 86400.0
@@ -48,7 +50,7 @@ def place(step: str, kind: Kind, nth: int = 1) -> str:
 
 @dataclass(frozen=True)
 class Strike:
-    """A fault at the `nth` call to a service (from 1) for a step's do or undo, counted in one run.
+    """A fault at the `nth` call to a service (from 1) for a step's do, undo or probe, counted in one run.
 
     `down`: how many seconds nobody is up, if the process dies of it.
     """
@@ -69,14 +71,16 @@ class Strike:
         """As a test writes it."""
         if self.fault not in WRITTEN:
             return f"{self!r}"
-        options = ("undo", self.kind is Kind.UNDO, False), ("nth", self.nth, 1), ("down", self.down, 0)
+        kinds = ("undo", self.kind is Kind.UNDO, False), ("probe", self.kind is Kind.PROBE, False)
+        options = *kinds, ("nth", self.nth, 1), ("down", self.down, 0)
         more = "".join(f", {name}={value}" for name, value, usual in options if value != usual)
         return f"{WRITTEN[self.fault]}({self.step!r}{more})"
 
     @property
     def what(self) -> str:
         """The fault in words."""
-        return FAULTS[self.fault] + (f", down for {span(int(self.down * 1000))}" if self.down else "")
+        words = FAULTS | UNANSWERED if self.kind is Kind.PROBE else FAULTS
+        return words[self.fault] + (f", down for {span(int(self.down * 1000))}" if self.down else "")
 
     def __str__(self) -> str:
         return f"{self.what} at {place(*self.call)}"
@@ -101,6 +105,9 @@ def check(case: Case, plan: Plan) -> None:
         if strike.kind is Kind.UNDO and step.undo is None:
             undone = ", ".join(step.name for step in plan.steps if step.undo is not None) or "none"
             raise PlanError(f"{strike.written}: this step has no undo; the steps that have one are: {undone}")
+        if strike.kind is Kind.PROBE and step.probe is None:
+            asked = ", ".join(step.name for step in plan.steps if step.probe is not None) or "none"
+            raise PlanError(f"{strike.written}: this step has no probe; the steps that have one are: {asked}")
         if strike.nth < 1:
             raise PlanError(f"{strike.written}: calls are counted from 1; say nth=1 for the first")
     if len({strike.call for strike in case.strikes}) < len(case.strikes):
@@ -132,9 +139,10 @@ def lost_answer(step: str, *, undo: bool = False, nth: int = 1) -> Strike:
     return Strike(step, CallFault.NO_ANSWER, Kind.UNDO if undo else Kind.DO, nth)
 
 
-def lost_request(step: str, *, undo: bool = False, nth: int = 1) -> Strike:
-    """A call of this step never arrives, and no answer comes."""
-    return Strike(step, CallFault.REQUEST_LOST, Kind.UNDO if undo else Kind.DO, nth)
+def lost_request(step: str, *, undo: bool = False, probe: bool = False, nth: int = 1) -> Strike:
+    """A call of this step, or of its undo or its probe, never arrives, and no answer comes."""
+    kind = Kind.PROBE if probe else Kind.UNDO if undo else Kind.DO
+    return Strike(step, CallFault.REQUEST_LOST, kind, nth)
 
 
 def happens_late(step: str, *, undo: bool = False, nth: int = 1) -> Strike:
@@ -166,6 +174,7 @@ def cases(plan: Plan, calls: Calls, *, pairs: bool) -> Iterator[Case]:
         in_doubt = (strike for strike in _strikes(name, Kind.DO, calls) if strike.fault in IN_DOUBT)
         yield from (Case((strike,), name) for strike in in_doubt)
     yield from (Case((strike,), turn) for strike in backward)
+    yield from _asked_in_vain(plan, undone, turn)
     if pairs:
         yield from _pairs(forward, "", calls)
         yield from _pairs(backward, turn, calls)
@@ -186,6 +195,17 @@ def _much_later(plan: Plan) -> Iterator[Strike]:
             down = MONTH if known is None else known - IN_TIME
             if down > 0:
                 yield crash_after(step.name, down=down)
+
+
+def _asked_in_vain(plan: Plan, undone: Sequence[str], turn: str) -> Iterator[Case]:
+    """Calls in doubt about which the probe learns nothing."""
+    for step in plan.steps:
+        for fault in UNANSWERED if step.probe is not None else ():
+            happened, asked = Strike(step.name, CallFault.NO_ANSWER), Strike(step.name, fault, Kind.PROBE)
+            yield Case((happened, asked))
+            if step.name in undone:
+                yield Case((happened, asked), step.name)
+                yield Case((Strike(step.name, CallFault.REQUEST_LOST, Kind.UNDO), asked), turn)
 
 
 def _undone(plan: Plan, turn: str) -> list[str]:

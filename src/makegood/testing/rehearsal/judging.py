@@ -13,7 +13,7 @@ from makegood.testing.invariants import NOTHING_LEFT
 from makegood.testing.rehearsal.ledgers import ids
 from makegood.testing.rehearsal.promises import Promise, hint
 from makegood.testing.rehearsal.scene import StagedService
-from makegood.testing.rehearsal.testimony import Testimony, false_words, raised_by_itself
+from makegood.testing.rehearsal.testimony import Testimony, false_words, needed_its_key, raised_by_itself
 from makegood.testing.rehearsal.trial import Trial
 from makegood.testing.simulation.faults import CallFault
 
@@ -141,7 +141,7 @@ def _needlessly(trial: Trial, step: StepPlan) -> bool:
 
 
 def _without_key(trial: Trial, step: StepPlan) -> bool:
-    return any(not fact.key_read and not raised_by_itself(fact) for fact in _reports(trial, step))
+    return any(map(needed_its_key, _reports(trial, step)))
 
 
 def _reports(trial: Trial, step: StepPlan) -> list[Reported]:

@@ -19,7 +19,7 @@ UNDONE: Final = frozenset((Phase.UNDONE, Phase.UNDONE_BLIND))
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A fault: at the n-th call of a step's `do` or `undo`."""
+    """A fault: at the n-th call of a step's `do`, `undo` or `probe`."""
 
     step: str
     call: str
@@ -181,4 +181,4 @@ def row_of(trial: Trial) -> Row:
 
 
 def _fault(strike: Strike) -> Fault:
-    return Fault(strike.step, "undo" if strike.kind is Kind.UNDO else "do", strike.nth, strike.what)
+    return Fault(strike.step, strike.kind.name.lower(), strike.nth, strike.what)

@@ -52,7 +52,7 @@ def _outside(trial: Trial) -> Iterator[Line]:
 
 def _told(trial: Trial, struck: Struck) -> str:
     step = trial.plan.plan.steps[trial.plan.plan.index_of[struck.step]]
-    call = step.undo if struck.kind is Kind.UNDO else step.action
+    call = {Kind.DO: step.action, Kind.UNDO: step.undo, Kind.PROBE: step.probe}[struck.kind]
     return STRUCK.get(struck.fault, f"{{call}}: {struck.fault}").format(call=call)
 
 

@@ -91,6 +91,12 @@ def raised_by_itself(fact: Reported) -> bool:
     return fact.reply is Reply.UNKNOWN and not fact.error.startswith(NETWORK)
 
 
+def needed_its_key(fact: Reported) -> bool:
+    """Whether a call that did not read its key had, or may have had, an effect."""
+    certainly_none = fact.reply in (Reply.REFUSED, Reply.TRANSIENT) or raised_by_itself(fact)
+    return not fact.key_read and not certainly_none
+
+
 def _said(run: Run, step: int) -> Iterator[tuple[float, Reported | Probed]]:
     for row in run.rows:
         for fact in row.facts:
@@ -147,7 +153,7 @@ def _unburied(run: Run, step: StepPlan, service: StagedService) -> Iterator[Date
 
 def _unread(run: Run, step: StepPlan) -> Iterator[Dated]:
     for at, fact in _said(run, step.index):
-        if isinstance(fact, Reported) and not fact.key_read and not raised_by_itself(fact):
+        if isinstance(fact, Reported) and needed_its_key(fact):
             name = _call(step, fact.kind)
             yield (
                 at,
