@@ -25,9 +25,9 @@ from makegood.core.events import (
 )
 from makegood.core.machine import fold
 from makegood.core.record import Kind, Phase
+from makegood.reading.under_way import Alive
 from makegood.reading.view import summary_of
 from makegood.reading.waiting import TELLING, task_waiting, waited_for, waiting_of, waiting_sentence
-from makegood.reading.why import Alive
 from tests.unit.walk import KEYED, PROBED, TOMB, Walk, step
 
 EVERYBODY = Alive(frozenset({"scheduler", "agent", "supervisor"}), frozenset({"flight-agent/reserve_flight"}))

@@ -24,8 +24,9 @@ from makegood.core.record import OFFERED, Head, Kind, Phase
 from makegood.payload import resolve
 from makegood.reading.facts import facts_of
 from makegood.reading.story import story
+from makegood.reading.under_way import Alive
 from makegood.reading.view import record_of
-from makegood.reading.why import Alive, why
+from makegood.reading.why import why
 
 START = 1_783_245_600_000
 """2026-07-05T10:00:00Z."""

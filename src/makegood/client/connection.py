@@ -24,6 +24,7 @@ from makegood.reading.facts import facts_of
 from makegood.reading.matching import Where
 from makegood.reading.opening import opened_head, opened_row
 from makegood.reading.past import Past
+from makegood.reading.under_way import Alive
 from makegood.reading.words import state_name
 from makegood.store.checks import INTEGER_MAX
 from makegood.store.protocol import Page, Query, Stored
@@ -80,7 +81,7 @@ class Snapshot(msgspec.Struct, frozen=True, dict=True):
         with legible(self.stored.task_id):
             return facts_of(self.plan, self.rows[after:])
 
-    def why(self, alive: why.Alive) -> str:
+    def why(self, alive: Alive) -> str:
         """In words: what it waits for, since when, until when, and what happens next. Raises StoreError."""
         with legible(self.stored.task_id):
             return why.why(
@@ -159,10 +160,10 @@ class Connection:
             raise UnknownTask(task_id)
         return stored
 
-    async def alive(self) -> why.Alive:
+    async def alive(self) -> Alive:
         """What the living processes are and can do."""
         members = await self.store.members()
-        return why.Alive(
+        return Alive(
             roles=frozenset(role for member in members for role in member.roles),
             actions=frozenset(action for member in members for action in member.actions),
         )

@@ -43,7 +43,7 @@ from makegood.reading.facts import author_of, by_scheduler, starts
 from makegood.reading.payloads import text_of
 from makegood.reading.phrases import AGAIN, ANSWERS, MOVED, REPLIES
 from makegood.reading.prolonged import Waits
-from makegood.reading.words import VERDICTS, one_line, reason_said, span, state_name
+from makegood.reading.words import VERDICTS, because, one_line, reason_said, span, state_name
 
 ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
     Reported: frozenset(
@@ -159,14 +159,14 @@ class Teller:
             case ResolveAsked():
                 return self._verdict(fact)
             case TaskMoved():
-                return f"the task is {state_name(fact.state)}{_after(reason_said(fact.reason))}"
+                return f"the task is {state_name(fact.state)}{because(reason_said(fact.reason))}"
             case Restored():
-                return f"a backup was put back; what had been done since is not on record{_after(fact.why)}"
+                return f"a backup was put back; what had been done since is not on record{because(fact.why)}"
             case Alerted():
                 return f"people were told that it is parked ({fact.hook})"
             case TurnPending():
                 return (
-                    f"to be undone, unless its point of no return happened{_after(reason_said(fact.reason))}"
+                    f"to be undone, unless its point of no return happened{because(reason_said(fact.reason))}"
                 )
             case DeadlineAnnounced(step=-1):
                 return "the task's deadline has passed; past its point of no return it only goes on"
@@ -192,9 +192,9 @@ class Teller:
             case Reported():
                 return _reported(self._plan, fact)
             case Probed():
-                return ANSWERS[fact.answer] + _after(fact.error) + _result(self._plan, fact)
+                return ANSWERS[fact.answer] + because(fact.error) + _result(self._plan, fact)
             case HandedBack():
-                return f"claimed, then handed back unsent, no retry counted{_after(fact.why)}"
+                return f"claimed, then handed back unsent, no retry counted{because(fact.why)}"
             case LeaseRenewed(overrun=True):
                 return "past its timeout, and its thread cannot be stopped: nobody else acts while it runs"
             case LeaseRenewed():
@@ -250,14 +250,14 @@ class Teller:
         step = getattr(fact, "step", -1)
         name = f" {self._plan.steps[step].name}" if step >= 0 else ""
         given = _given(self._plan, fact) if isinstance(fact, SkipAsked) else ""
-        return f"orders: {type(fact).__name__.removesuffix('Asked').lower()}{name}{given}{_after(fact.why)}"
+        return f"orders: {type(fact).__name__.removesuffix('Asked').lower()}{name}{given}{because(fact.why)}"
 
     def _verdict(self, fact: ResolveAsked) -> str:
         name, verdict = self._plan.steps[fact.step].name, fact.verdict.value
         given = _given(self._plan, fact)
         if fact.verdict is Verdict.DONE and self._phases.get(fact.step) is Phase.DONE:
-            return f"corrects {name}{given}{_after(fact.why)}"
-        return f"resolves {name} as {verdict}: {VERDICTS[verdict]}{given}{_after(fact.why)}"
+            return f"corrects {name}{given}{because(fact.why)}"
+        return f"resolves {name} as {verdict}: {VERDICTS[verdict]}{given}{because(fact.why)}"
 
 
 def _given(plan: Plan, fact: SkipAsked | ResolveAsked) -> str:
@@ -284,7 +284,7 @@ def _offered_next(rest: list[AnyFact], move: Moved) -> bool:
 
 
 def _reported(plan: Plan, fact: Reported) -> str:
-    words = REPLIES[fact.reply] + _after(fact.error) + _result(plan, fact)
+    words = REPLIES[fact.reply] + because(fact.error) + _result(plan, fact)
     if fact.retry_after:
         words += f"; not again before {span(fact.retry_after)} have passed"
     return words if fact.key_read else f"{words} (it ran without reading its key)"
@@ -295,7 +295,3 @@ def _result(plan: Plan, fact: Reported | Probed) -> str:
     done = isinstance(fact, Reported) and fact.kind is Kind.DO and fact.reply is Reply.DONE
     there = isinstance(fact, Probed) and fact.answer is Answer.THERE
     return f" {text_of(plan, plan.steps[fact.step].name, fact.result)}" if done or there else ""
-
-
-def _after(words: str) -> str:
-    return f": {words}" if words else ""

@@ -2,19 +2,13 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-import msgspec
-
 from makegood.core.events import Row
 from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
-    CALLED,
     ENDED,
-    KIND_OF,
-    PLANNED,
     UNDO_OPEN,
     Direction,
     Head,
-    Kind,
     News,
     Open,
     Phase,
@@ -25,9 +19,10 @@ from makegood.reading.past import Past, StepPast
 from makegood.reading.payloads import text_of
 from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts, second_effects
 from makegood.reading.step_view import shown
+from makegood.reading.under_way import Alive, open_steps, unread_of
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
-from makegood.reading.waiting import Waiting, awaited, overrun, task_waiting, waiting_of
-from makegood.reading.words import VERDICTS, call_of, news_of, one_line, state_name
+from makegood.reading.waiting import Waiting, awaited, task_waiting
+from makegood.reading.words import VERDICTS, because, one_line, state_name
 
 MEANING = VERDICTS | {
     "kept": "its effect may stand; it counts as settled",
@@ -46,13 +41,6 @@ OUTCOMES = {
     "undone": "undone",
     "kept": "kept as it is",
 }
-
-
-class Alive(msgspec.Struct, frozen=True):
-    """What the living processes on this store are and can do: roles, and "agent/action"."""
-
-    roles: frozenset[str]
-    actions: frozenset[str]
 
 
 def why(
@@ -82,7 +70,7 @@ def why(
         lines += _parked(plan, task_id, head, past, now)
     else:
         lines += _remarks(plan, task_id, head, past)
-        lines += _open_steps(plan, task_id, head, past, now, alive)
+        lines += open_steps(plan, task_id, head, past, now, alive)
         lines += _ways_out(plan, task_id, head, past, now)
     return "\n".join(map(one_line, lines))
 
@@ -112,11 +100,7 @@ def _remarks(plan: Plan, task_id: str, head: Head, past: Past) -> Iterator[str]:
 def _paused(past: Past) -> Iterator[str]:
     if past.paused is not None:
         at, asked = past.paused
-        yield f"Paused by {asked.by} at {moment(at)}{_because(asked.why)}."
-
-
-def _because(words: str) -> str:
-    return f": {words}" if words else ""
+        yield f"Paused by {asked.by} at {moment(at)}{because(asked.why)}."
 
 
 # --- it has ended
@@ -146,7 +130,7 @@ def _how_it_ended(step: StepPast, head: Head) -> str:
     if step.settled_as:
         return f"{VERDICTS[step.settled_as]}, says {step.settled_by}"
     error = step.do.error if said.outcome in ("refused", "absent", "none") else ""
-    return OUTCOMES[said.outcome] + _because(error)
+    return OUTCOMES[said.outcome] + because(error)
 
 
 def _list(title: str, entries: list[tuple[str, str]]) -> Iterator[str]:
@@ -182,7 +166,7 @@ def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unread: Collection[
 def _standing(step: StepPast) -> str:
     undo = f"undo {step.plan.undo}" if step.plan.undo else "no undo"
     outcome = "kept" if step.phase is Phase.KEPT else "left" if step.phase is Phase.LEFT else "done"
-    return f"{outcome}, key {step.do.key}; {undo}{_because(step.undo.error)}"
+    return f"{outcome}, key {step.do.key}; {undo}{because(step.undo.error)}"
 
 
 def _doubt(step: StepPast, opened: Open | None) -> str:
@@ -198,7 +182,7 @@ def _doubt(step: StepPast, opened: Open | None) -> str:
 def _why_in_doubt(step: StepPlan, opened: Open, asked: str) -> str:
     """`asked` is what its probe said last."""
     if opened.news is News.CANNOT_TELL:
-        return f"{step.probe} could not tell{_because(asked)}, asked {opened.asks} times"
+        return f"{step.probe} could not tell{because(asked)}, asked {opened.asks} times"
     if opened.news is News.REFUSED:
         return "a later call was refused, but an earlier one brought no answer"
     if opened.unkeyed:
@@ -236,119 +220,8 @@ def _means(plan: Plan, head: Head, act: OpenAct) -> str:
 # --- it is under way
 
 
-def _open_steps(
-    plan: Plan, task_id: str, head: Head, past: Past, now: Millis, alive: Alive | None
-) -> Iterator[str]:
-    told = task_waiting(plan, head, now)
-    for step in past.steps:
-        waiting = waiting_of(plan, head, step.plan.index, now)
-        if waiting is not None and waiting.on != "pause":
-            words = _sentences(task_id, head, step, waiting, told, alive)
-            if waiting != told or words != f"{waiting.next}.":
-                yield f"{step.plan.name}: {words}"
-
-
 def _ways_out(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
     """What a person can do about a task that does not go on though nothing of it failed."""
-    unread = [step.plan.index for step in past.steps if _unread(step)]
+    unread = [step.plan.index for step in past.steps if unread_of(step)]
     if unread:
         yield from _acts(plan, task_id, head, now, unread)
-
-
-def _unread(step: StepPast) -> str:
-    """Why its agent handed the step's call back, as long as it has not been offered again."""
-    return step.lane.unread if step.phase in PLANNED else ""
-
-
-def _sentences(
-    task_id: str, head: Head, step: StepPast, waiting: Waiting, told: Waiting | None, alive: Alive | None
-) -> str:
-    """What is said of an open step; `told` is what was said of the task."""
-    opened = head.open.get(step.plan.index, Open())
-    call = call_of(step.plan, KIND_OF.get(step.phase, Kind.DO))
-    since, until = moment(waiting.since), moment(waiting.until)
-    match waiting.on:
-        case "agent" | "backoff" | "scheduler" if _unread(step):
-            return _handed_back(step, call, f"at {until}" if waiting.until else "now")
-        case "lease":
-            return _under_way(step, opened, f"calling {call}", waiting, told)
-        case "probe" if step.phase in CALLED:
-            return _under_way(step, opened, f"asking the service with {call}", waiting, told)
-        case "probe":
-            told_it = f"the service could not tell{_because(opened.error)}"
-            return f"{told_it}; {call} asks again at {until}{_unless_told(task_id, step)}."
-        case "backoff":
-            now = f"or now by `makegood retry {task_id} {step.plan.name}`"
-            again = f"{call} is tried again at {until} ({_retry(head, step, opened)}), {now}"
-            return f"{_last_word(step, opened)}; {again}."
-        case "waitOut" if step.phase not in PLANNED and waiting == told:
-            return f"{_last_word(step, opened)}."
-        case "waitOut" if step.phase not in PLANNED:
-            before = f"nobody acts before {until}: " if waiting.until else ""
-            return f"{_last_word(step, opened)}; {before}{waiting.next}."
-        case "agent":
-            offered = f"{call} is offered since {since}, and no agent has claimed it."
-            return f"{offered} {_who_can(step.plan, alive)}".rstrip()
-        case "supervisor" | "scheduler":
-            return f"{waiting.next}.{_missing(waiting.on, alive)}"
-        case _:
-            return f"{waiting.next}."
-
-
-def _under_way(step: StepPast, opened: Open, doing: str, waiting: Waiting, told: Waiting | None) -> str:
-    agent, since = step.plan.agent, moment(waiting.since)
-    if overrun(opened):
-        return f"{agent} has been {doing} since {since}, past its timeout, and cannot be stopped."
-    times = "" if waiting == told else f", since {since} and until {moment(waiting.until)} at the latest"
-    again = f" (retry {opened.retries} after: {_last_word(step, opened)})" if opened.retries else ""
-    return (
-        f"{agent} is {doing}{times}{again}. "
-        "Meanwhile the agent renews a short lease: should it fall silent, "
-        f"that ends at {moment(opened.due)}, and a supervisor takes over."
-    )
-
-
-def _unless_told(task_id: str, step: StepPast) -> str:
-    if step.phase is not Phase.PROBE_PLANNED:
-        return ""
-    resolved = f"`makegood resolve {task_id} {step.plan.name} done|absent`"
-    return f", unless somebody who has looked there says before whether it happened: {resolved}"
-
-
-def _last_word(step: StepPast, opened: Open) -> str:
-    """What was said last of its call; where that was a person's word, no longer what the call itself said."""
-    if opened.news is News.ABSENT and step.settled_as:
-        return f"{VERDICTS[step.settled_as]}, says {step.settled_by}"
-    return news_of(opened) or "nobody knows how its call ended"
-
-
-def _retry(head: Head, step: StepPast, opened: Open) -> str:
-    if step.phase is Phase.PLANNED and not head.pivoted:
-        return f"retry {opened.retries} of {step.plan.retry.attempts - 1}"
-    return f"retry {opened.retries}"
-
-
-def _handed_back(step: StepPast, call: str, when: str) -> str:
-    agent = step.plan.agent
-    return (
-        f"{agent} handed {call} back unsent: {_unread(step)}. No retry is counted; it is offered again "
-        f"{when}. Deploy a {agent} that can read it, and retry it to have it offered at once; or choose from "
-        "what is said below."
-    )
-
-
-def _who_can(step: StepPlan, alive: Alive | None) -> str:
-    if alive is None:
-        return ""
-    if f"{step.agent}/{step.action}" in alive.actions:
-        return f"A living process has {step.agent}/{step.action}: it claims the call when it has room."
-    return (
-        f"No living process has {step.agent}/{step.action}. Start one: `makegood up APP`, where APP holds "
-        f'Agent("{step.agent}") with the action {step.action}.'
-    )
-
-
-def _missing(role: str, alive: Alive | None) -> str:
-    if alive is None or role in alive.roles:
-        return ""
-    return f" No {role} is alive on this store; start one: `makegood up APP`."

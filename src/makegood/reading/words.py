@@ -86,6 +86,11 @@ def dotted(error: str) -> str:
     return f"{error}..." if len(error) == ERROR_KEPT else error
 
 
+def because(words: str) -> str:
+    """What follows a statement as its reason, where one is given."""
+    return f": {words}" if words else ""
+
+
 def one_line(text: str) -> str:
     """The text in one line; control characters (a service may send any) are shown, not obeyed."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from makegood.core.record import Kind
 from makegood.reading.story import Line as Recorded
 from makegood.reading.story import story as recorded
+from makegood.reading.words import function_of
 from makegood.testing.rehearsal.trial import Trial
 from makegood.testing.simulation.faults import CallFault
 from makegood.testing.simulation.network import Struck
@@ -52,8 +52,8 @@ def _outside(trial: Trial) -> Iterator[Line]:
 
 def _told(trial: Trial, struck: Struck) -> str:
     step = trial.plan.plan.steps[trial.plan.plan.index_of[struck.step]]
-    call = {Kind.DO: step.action, Kind.UNDO: step.undo, Kind.PROBE: step.probe}[struck.kind]
-    return STRUCK.get(struck.fault, f"{{call}}: {struck.fault}").format(call=call)
+    told = STRUCK.get(struck.fault, f"{{call}}: {struck.fault}")
+    return told.format(call=function_of(step, struck.kind))
 
 
 def _inside(trial: Trial) -> Iterator[Line]:
