@@ -314,9 +314,9 @@ class Desk:
             self.rooms.agents.carry_out(saved, decision.claims, since)
         if decision.parks and self.rooms.deciding:
             log.warning(
-                "task %s of plan %s is parked; `makegood why %s` says for whom",
+                "task %s of plan %s is parked; `makegood why %s` says what a person can do",
                 *(task_id, saved.plan.name, task_id),
-                extra={"task_id": task_id},
+                extra={"task_id": task_id, "plan": saved.plan.name},
             )
 
     def _stale(self, decision: Decision) -> None:

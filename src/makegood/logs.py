@@ -1,8 +1,9 @@
 """Logs for machines: a line of JSON for each record, with the task, step and attempt that it is about.
 
-makegood logs by the standard library, under "makegood". Its records about a task have `task_id`, and those
-about a call `step`, `attempt` and `kind` as well, as have those of `call().logger`. `makegood up --log-format
-json` writes them so; in a program, give this formatter to a handler.
+makegood logs by the standard library, under "makegood". Its records about a task have `task_id`, that of one
+that is parked also `plan`, and those about a call `step`, `attempt` and `kind` as well, as have those of
+`call().logger`. `makegood up --log-format json` writes them so; in a program of yours, give this formatter to a
+handler.
 """
 
 import logging
@@ -11,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-NAMED = {"task_id": "taskId", "step": "step", "kind": "kind", "attempt": "attempt"}
+NAMED = {"task_id": "taskId", "plan": "plan", "step": "step", "kind": "kind", "attempt": "attempt"}
 
 
 class JsonLines(logging.Formatter):

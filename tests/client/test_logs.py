@@ -34,7 +34,7 @@ def test_a_record_about_a_task_or_a_call_says_which(tmp_path: Path, caplog: pyte
     assert raised["exception"].endswith("the line went dead")
     assert raised["at"].endswith("Z")
     [parked] = [line for line in lines if "is parked" in line["message"]]
-    assert (parked["taskId"], "step" in parked) == ("lamp", False)
+    assert (parked["taskId"], parked["plan"], "step" in parked) == ("lamp", "light", False)
 
 
 desk = Agent("desk", timeout=1, settle=0.1, keyed=True)

@@ -122,9 +122,16 @@ MUTANTS = (
     Mutant(
         "a call that did not read its key is taken for keyed",
         "reports.py",
-        "    opened.unkeyed |= not event.key_read\n    opened.doubt",
-        "    opened.doubt",
+        "        opened.unkeyed |= not event.key_read\n    opened.doubt",
+        "        pass\n    opened.doubt",
         DOUBT + "a_call_that_did_not_read_its_key_is_treated_as_unkeyed",
+    ),
+    Mutant(
+        "a call that certainly had no effect needed its key",
+        "reports.py",
+        "    if event.reply is Reply.UNKNOWN:  # of the others",
+        "    if event.reply:  # of the others",
+        DOUBT + "a_call_that_certainly_had_no_effect_needed_no_key",
     ),
     Mutant(
         "what surfaced at the check is undone with the old key",

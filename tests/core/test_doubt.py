@@ -109,6 +109,14 @@ def test_a_call_that_did_not_read_its_key_is_treated_as_unkeyed() -> None:
     assert bench.phase("a") is Phase.WAIT_OUT
 
 
+def test_a_call_that_certainly_had_no_effect_needed_no_key() -> None:
+    bench = Bench(step("a", KEYED)).ends("a", Reply.TRANSIENT, key_read=False)
+    bench.ends("a", Reply.UNKNOWN)
+    assert bench.phase("a") is Phase.PLANNED
+    bench = in_doubt(KEYED).ends("a", Reply.TRANSIENT, key_read=False)
+    assert bench.phase("a") is Phase.PLANNED
+
+
 def test_a_call_whose_agent_fell_silent_is_unknown() -> None:
     bench = Bench(step("a", BARE)).call("a").wait_out()
     assert bench.phase("a") is Phase.DOUBT

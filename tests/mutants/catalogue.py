@@ -212,6 +212,7 @@ OF_THE_SHELL = (
 LIVES = {
     "a claim is not fenced": "the desk claims what the same decision offers",
     "a call that did not read its key is taken for keyed": "the simulated agents always tell their keys",
+    "a call that certainly had no effect needed its key": "the simulated agents always tell their keys",
     "a record waits for nobody and nobody says so": "it is the guard of a guard: no record comes that far",
     "what surfaced at the check is undone with the old key": "a call must outlive its bound just there",
     "a call cut off late is only filed": "a call must outlive its bound, and nobody hear of it",

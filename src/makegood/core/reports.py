@@ -145,7 +145,8 @@ def _troubled(draft: Draft, event: Reported, to: Phase) -> None:
     """Record a failure: the Supervisor finds the remedy."""
     opened = draft.move(event.step, to, draft.now)
     opened.news, opened.error = NEWS[event.reply], event.error[:ERROR_KEPT]
-    opened.unkeyed |= not event.key_read
+    if event.reply is Reply.UNKNOWN:  # of the others it is certain that they had no effect
+        opened.unkeyed |= not event.key_read
     opened.doubt |= event.reply is Reply.UNKNOWN
     if not opened.doubt and opened.fate != Phase.UNKNOWN:
         opened.landing = 0

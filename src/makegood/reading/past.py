@@ -58,6 +58,8 @@ FATES = frozenset(
 )
 """How a forward lane can end, for good or for now."""
 UNDO_LANE = UNDO_OPEN | {Phase.UNDO_STUCK, Phase.LEFT, Phase.UNDONE, Phase.UNDONE_BLIND}
+CERTAINLY_NONE = frozenset((Reply.REFUSED, Reply.TRANSIENT, Reply.UNRESOLVED))
+"""An agent's word that its call had no effect."""
 DEFINITE = frozenset((Reply.DONE, Reply.SPOILED, Reply.REFUSED, Answer.THERE, Answer.ABSENT))
 """An agent's word that replaces the one a person gave before."""
 
@@ -242,8 +244,8 @@ class Past:
         if word in DEFINITE and step.settled_by:
             step.earlier_words.append(Word(step.settled_by, step.settled_as, step.settled_why))
             step.settled_by = step.settled_as = step.settled_why = ""
-        if isinstance(fact, Reported) and fact.kind is Kind.DO and not fact.key_read:
-            step.unkeyed = True
+        if isinstance(fact, Reported) and fact.kind is Kind.DO and fact.reply not in CERTAINLY_NONE:
+            step.unkeyed |= not fact.key_read
 
     def _take_heard(self, step: int) -> Heard | None:
         heard, self._heard = self._heard, None

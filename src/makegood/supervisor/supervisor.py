@@ -9,7 +9,7 @@ from math import ceil
 from makegood.agenda import Agenda, every
 from makegood.core.draft import Draft
 from makegood.core.events import Inspected
-from makegood.core.record import ASKS_A_PERSON, CALLED, REPORTED, WAITING_OUT
+from makegood.core.record import ASKS_A_PERSON, CALLED, KIND_OF, REPORTED, WAITING_OUT
 from makegood.core.remedy import wants_inspection
 from makegood.core.retry import JITTER_MAX
 from makegood.desk import Desk
@@ -40,13 +40,18 @@ class Supervisor:
     def _say_who_fell_silent(self, draft: Draft) -> None:
         for step, opened in draft.head.open.items():
             if draft.marks[step] in CALLED and opened.due <= draft.now:
-                name = draft.step(step).name
+                name, kind = draft.step(step).name, KIND_OF[draft.phase(step)].name.lower()
                 log.warning(
                     "%s %s: process %s, which called it, fell silent; a supervisor takes over",
                     draft.task_id,
                     name,
                     opened.owner,
-                    extra={"task_id": draft.task_id, "step": name, "attempt": opened.attempt},
+                    extra={
+                        "task_id": draft.task_id,
+                        "step": name,
+                        "kind": kind,
+                        "attempt": opened.attempt,
+                    },
                 )
 
     def saved(self, entry: Entry) -> None:
