@@ -2,8 +2,7 @@
 
 makegood logs by the standard library, under "makegood". Its records about a task have `task_id`, that of one
 that is parked also `plan`, and those about a call `step`, `attempt` and `kind` as well, as have those of
-`call().logger`. `makegood up --log-format json` writes them so; in a program of yours, give this formatter to a
-handler.
+`call().logger`. `makegood up --log-format json` writes them so; elsewhere give this formatter to a handler.
 """
 
 import logging
