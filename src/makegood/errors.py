@@ -155,10 +155,28 @@ def in_words(error: BaseException, *, at_most: int | None = TEXT_MAX) -> str:
     """
     name = type(error).__name__
     try:
-        said = _storable(str(error)[:at_most])
+        said = _storable(_said_by(error)[:at_most])
     except BaseException:  # not even SystemExit is meant for us
         return name
     return f"{name}: {said}" if said else name
+
+
+def _said_by(error: BaseException) -> str:
+    """What it says; of a status that httpx or requests raise, what was answered, which they leave out."""
+    said = str(error)
+    if type(error).__module__.partition(".")[0] in ("httpx", "requests") and " for url" in said:
+        with suppress(Exception):  # it was made by hand, say, and has neither
+            answer: Any = error.response  # type: ignore[attr-defined]  # which both have
+            body = getattr(answer, "_content", b"")  # what has been read: to read more could take long
+            text = body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
+            url = without_secrets(f"{answer.request.url}")
+            return answered(answer.request.method, url, answer.status_code, text)
+    return said
+
+
+def answered(method: str, url: str, status: int, body: str) -> str:
+    """What came of a request that was no success."""
+    return f"{method} {url} answered {status}" + (f": {body}" if body else "")
 
 
 def without_secrets(url: str) -> str:

@@ -53,6 +53,13 @@ def test_without_room_for_it_a_second_column_goes_below(shell: Shell) -> None:
     assert told[at + 2].startswith("  makegood resolve t-42 reserve_car absent")
 
 
+def test_where_one_row_of_a_table_has_no_room_all_go_below(shell: Shell) -> None:
+    told = shown(shell, 60, "show", "t-42")
+    at = next(n for n, line in enumerate(told) if line.startswith("STEP "))
+    assert told[at + 1] == "    RESULT OR ERROR"
+    assert not any(re.match(r"reserve_\w+ .*(\"|connection|no answer)", line) for line in told[at:])
+
+
 def test_an_address_stays_whole_in_a_table(shell: Shell) -> None:
     told = shown(shell, 90, "audit", "t-42")
     assert f"    no answer from {ADDRESS}" in told

@@ -36,6 +36,16 @@ def by_requests(url: str) -> None:
         session.post(url, data=b"x", timeout=MOMENT).raise_for_status()
 
 
+def streamed_by_httpx(url: str) -> None:
+    with httpx.stream("GET", url, timeout=MOMENT) as answer:
+        answer.raise_for_status()
+
+
+def streamed_by_requests(url: str) -> None:
+    with requests.get(url, timeout=MOMENT, stream=True) as answer:
+        answer.raise_for_status()
+
+
 def by_stubborn_requests(url: str) -> None:
     """With retries by the library."""
     retries = urllib3.Retry(2, allowed_methods=None, status_forcelist=[503], raise_on_status=False)

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 
 import aiohttp
 import pytest
+import requests
 
 from makegood.agents.classify import meaning_of
 from makegood.core.events import Reply
@@ -19,6 +20,8 @@ from tests.http.libraries import (
     by_urllib,
     by_urllib3,
     raised,
+    streamed_by_httpx,
+    streamed_by_requests,
 )
 from tests.http.services import (
     crowded,
@@ -89,6 +92,27 @@ def test_a_status_is_heard_in_every_library(
     with service(says(status, Retry_After="7")) as url:
         meaning = meaning_of(raised(post, url), keyed=keyed)
     assert (meaning.reply, meaning.retry_after) == (reply, wait)
+
+
+@pytest.mark.parametrize("post", [by_httpx, by_requests])
+def test_what_a_service_said_is_told(post: Post) -> None:
+    """Their own words name the status and a page about it."""
+    with service(says(422, body="the doctor is ill")) as url:
+        error = raised(post, f"{url}visits?token=hush")
+        said = f"{type(error).__name__}: POST {url}visits answered 422: the doctor is ill"
+    assert meaning_of(error).error == said
+
+
+@pytest.mark.parametrize("stream", [streamed_by_httpx, streamed_by_requests])
+def test_an_answer_that_was_not_read_is_not_waited_for(stream: Post) -> None:
+    with service(says(422, body="the doctor is ill")) as url:
+        error = raised(stream, url)
+        assert meaning_of(error).error == f"{type(error).__name__}: GET {url} answered 422"
+
+
+def test_one_that_was_made_by_hand_says_what_it_says() -> None:
+    error = requests.HTTPError("422 for url of a friend", response=None)
+    assert meaning_of(error).error == "HTTPError: 422 for url of a friend"
 
 
 @pytest.mark.parametrize("ill", NOT_REACHED)

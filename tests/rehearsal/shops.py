@@ -133,6 +133,26 @@ def asks_before_it_reads_its_key() -> Shop:
     return shop(agent, book)
 
 
+def forgets_its_result() -> Shop:
+    """So its undo does not learn what to cancel, and does nothing."""
+    hotels = FakeService("hotels")
+    agent = Agent("hotel", timeout=10, settle=1)
+
+    async def find() -> str | None:
+        found = await hotels.find(reference=call().do_key)
+        return found.id if found else None
+
+    async def cancel(id: str | None) -> None:
+        if id is not None:
+            await hotels.cancel(id)
+
+    @agent.action(undo=cancel, probe=find)
+    async def book(guest: str) -> str:  # type: ignore[return]  # the fault
+        await hotels.book(reference=call().key, guest=guest)
+
+    return shop(agent, book)
+
+
 def not_keyed(*, faulty: bool) -> Shop:
     return keyed(FakeService("hotels", keyed=not faulty))
 

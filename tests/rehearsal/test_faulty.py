@@ -10,6 +10,7 @@ from tests.rehearsal.shops import (
     FAULTS,
     Shop,
     asks_before_it_reads_its_key,
+    forgets_its_result,
     probe_takes_no_answer_for_no,
     refunds_twice,
     settle_too_short,
@@ -44,6 +45,15 @@ def test_what_certainly_had_no_effect_needed_no_key() -> None:
     shop = asks_before_it_reads_its_key()
     report = rehearse(shop.plan, agents=[shop.agent])
     assert report.kept, f"{report}"
+
+
+def test_a_forgotten_result_is_told_for_what_it_is() -> None:
+    shop = forgets_its_result()
+    told = f"{rehearse(shop.plan, agents=[shop.agent])}"
+    assert (
+        "with no trouble at all it does not complete: book: done, but its result cannot be recorded" in told
+    )
+    assert "undo cancel returned though hotels-1 was in effect" in told
 
 
 def test_a_probe_that_learns_nothing_is_named() -> None:

@@ -34,7 +34,9 @@ class Ill:
     struck_dead = False
     """Every process is killed before it strikes, and starts after it is healed."""
     healed_dead = False
-    """The same before it heals. Where neither is so, the engines must go on by themselves."""
+    """The same before it heals. Where neither is so, the engines must go on by themselves, unless .."""
+    ends_them = False
+    """.. who sees it ends by himself, and is to be started again."""
     forgets = False
     """What was committed is lost with it, which no engine can help."""
 
@@ -120,6 +122,7 @@ class Away(Ill):
 
     name = "moved away"
     says = "was deleted or replaced while open; start the process again"
+    ends_them = True
 
     def strike(self, world: World) -> None:
         move(world.store, away(world.store))

@@ -78,6 +78,8 @@ def _fail(crew: "Crew", ill: Ill, chance: random.Random) -> None:
     if ill.healed_dead or chance.random() < 0.5:
         crew.kill()
     ill.heal(crew.world)
+    if ill.ends_them:
+        crew.let_end()
 
 
 def _untold(world: World, ill: Ill) -> list[Case]:
@@ -168,6 +170,14 @@ class Crew:
         if self._client is not None and self._client.alive:
             self._client.kill()
             self.did["client kills"] += 1
+
+    def let_end(self) -> None:
+        """Wait for the engines that are going down."""
+        sleep(0.5)  # who saw it just now has said so then
+        for engine in self._engines:
+            assert engine is not None
+            if engine.alive and "going down" in engine.talk:
+                engine.ended()
 
     def kill_one(self, chance: random.Random) -> None:
         """SIGKILL for one of the engines."""

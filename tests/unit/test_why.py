@@ -141,8 +141,9 @@ def test_agent_that_handed_the_call_back() -> None:
     assert waits_for(walk) == "agent"
     assert lines(walk)[5:] == [
         "flight: flight-agent handed reserve_flight back unsent: input.to: Expected `int`, got `str`. No "
-        "retry is counted; it is offered again at 2026-07-05T10:00:05.000Z. Deploy a flight-agent that can "
-        "read it, and retry it to have it offered at once; or choose from what is said below.",
+        "retry is counted; it is offered again at 2026-07-05T10:00:05.000Z. Deploy code whose agent "
+        "flight-agent can read it, and retry it to have it offered at once; or choose from what is said "
+        "below.",
         "",
         'What you can do (with --why "..." the history keeps your reason)',
         "  makegood retry trip-9f3a flight  try it again now, counting from the start",
@@ -462,6 +463,30 @@ def test_an_act_that_waits_for_the_pivot_is_told() -> None:
     walk.commit(CancelAsked("ann"))
     assert "It is to be undone: cancelled by ann." in walk.why()
     assert "Before that it must be known whether pay, its pivot, happened." in walk.why()
+
+
+def test_a_deadline_is_told_as_long_as_it_may_turn_the_task() -> None:
+    walk = Walk({"series": [step("hotel", KEYED), step("pay", KEYED, pivot=True)]}, deadline=60_000)
+    ahead = "Its deadline is 2026-07-05T10:01:00.000Z: if it is not done by then, what was done is undone."
+    assert ahead in lines(walk)
+    walk.wait(61)
+    passed = "Its deadline passed at 2026-07-05T10:01:00.000Z: what was done is undone, as soon as a process"
+    assert f"{passed} sees to it." in lines(walk)
+    walk.inspect()
+    assert "eadline is" not in walk.why()
+    walk = Walk({"series": [step("pay", KEYED, pivot=True), step("hotel", KEYED)]}, deadline=60_000)
+    walk.done("pay")
+    assert "Its deadline" not in walk.why()
+
+
+def test_a_pivot_whose_service_knows_its_key_for_ever_is_out_of_tries() -> None:
+    walk = Walk({"series": [step("pay", KEYED, pivot=True, retry={"attempts": 1})]})
+    walk.call("pay")
+    walk.report("pay", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    assert "  pay  key trip-9f3a-pay: reset; its tries are used up" in lines(walk)
 
 
 def test_a_deadline_past_the_pivot_is_told() -> None:

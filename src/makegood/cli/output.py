@@ -118,23 +118,29 @@ def table(columns: Sequence[str], rows: Rows) -> None:
 def plain_table(columns: Sequence[str], rows: Rows, width: int | None = None) -> list[str]:
     """One line a row, columns aligned, two spaces between them.
 
-    Where a width is given, the last is folded to it; it goes below the others where those leave it no room.
+    Where a width is given, the last is folded to it; it goes below the others where those leave one no room.
     """
     cells = [list(columns), *[[one_line(cell) for cell in row] for row in rows]]
     widths = [max(len(row[n]) for row in cells) for n in range(len(columns))]
-    return [line for row in cells for line in _plain_row(row, widths, width)]
+    laid = [(_lead(row, widths), row[-1]) for row in cells]
+    below = width is not None and any(_has_no_room(lead, text, width) for lead, text in laid)
+    return [line for lead, text in laid for line in _beside(lead, text, width, below=below)]
 
 
-def _plain_row(row: Sequence[str], widths: Sequence[int], width: int | None) -> list[str]:
-    lead = "".join(f"{cell:{size}}  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
-    return _beside(lead, row[-1], width)
+def _lead(row: Sequence[str], widths: Sequence[int]) -> str:
+    """All columns but the last."""
+    return "".join(f"{cell:{size}}  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
 
 
-def _beside(lead: str, text: str, width: int | None) -> list[str]:
+def _has_no_room(lead: str, text: str, width: int) -> bool:
+    return len(lead) + len(text) > width and width - len(lead) < _least([text])
+
+
+def _beside(lead: str, text: str, width: int | None, *, below: bool = False) -> list[str]:
     """A text that follows a lead, folded below its own beginning, or, without room there, below the lead."""
-    if width is None or len(lead) + len(text) <= width:
+    if width is None or not ((text and below) or len(lead) + len(text) > width):
         return [f"{lead}{text}".rstrip()]
-    below = width - len(lead) < _least([text])
+    below = below or _has_no_room(lead, text, width)
     margin = INDENT if below else " " * len(lead)
     folded = wrap(text, max(width - len(margin), PROSE_WIDTH_MIN), break_on_hyphens=False)
     lines = [f"{margin}{line}" for line in folded]
@@ -178,7 +184,8 @@ class Stream:
 
 def row(cells: Sequence[str], widths: Sequence[int]) -> None:
     """A row of a table without a head: each cell in its width, the last one folded on a terminal."""
-    for line in _plain_row([one_line(cell) for cell in cells], widths, room()):
+    shown = [one_line(cell) for cell in cells]
+    for line in _beside(_lead(shown, widths), shown[-1], room()):
         data(line)
 
 

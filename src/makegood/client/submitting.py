@@ -21,7 +21,7 @@ from makegood.core.secrets import hide
 from makegood.errors import MakegoodError, PayloadError, PlanError, SubmissionConflict
 from makegood.ids import check_task_id, make_task_id
 from makegood.payload import UnknownField, canonical, codec_for, differing_paths, names_in_json
-from makegood.reading.words import is_text
+from makegood.reading.words import counted, is_text
 
 log = logging.getLogger("makegood.client")
 
@@ -172,7 +172,8 @@ class Submitting:
         names = [check_task_id(task_id) for task_id in task_ids]
         if len(names) != number or len(set(names)) != number:
             raise MakegoodError(
-                f"submit_many was given {number} inputs and {len(set(names))} different ids; give one each"
+                f"submit_many was given {counted(number, 'input')} and {len(set(names))} different ids; give "
+                "one each"
             )
         return names
 

@@ -25,6 +25,8 @@ SUBMIT_PACE = 0.04
 """Seconds between two submissions."""
 KILL_AFTER = (0.4, 1.6)
 """Seconds of work between two kills, drawn at random."""
+CANCEL_AFTER = 0.05, 0.3
+"""Seconds after its submission."""
 CANCEL_SHARE = 0.1
 PATIENCE = 90.0
 """Seconds without any trip ending after which the demo gives up waiting."""
@@ -94,7 +96,6 @@ class Demo:
         folder = Path(tempfile.mkdtemp(prefix="makegood-demo-"))
         self._world = World(folder, faults=options.faults, seed=seed, keys=options.keys, undo=options.undo)
         self._display = Display(options.trips, self._clock.monotonic)
-        self._cancelled: list[str] = []
         self._submitted: list[str] = []
 
     async def run(self) -> int:
@@ -115,7 +116,6 @@ class Demo:
         watching = asyncio.create_task(self._watch(makegood))
         try:
             await asyncio.gather(self._submit_all(makegood), self._kill_all())
-            await self._cancels_done(makegood)
             await watching
         finally:
             watching.cancel()
@@ -123,12 +123,14 @@ class Demo:
 
     async def _submit_all(self, makegood: Makegood) -> None:
         to_cancel = set(self._chance.sample(range(len(self._requests)), self._cancels()))
+        cancels: list[asyncio.Task[None]] = []
         for number, request in enumerate(self._requests):
             task = await makegood.submit(book_trip, request, task_id=f"trip-{number + 1:04d}")
             self._submitted.append(task.task_id)
             if number in to_cancel:
-                self._cancelled.append(task.task_id)
+                cancels.append(asyncio.create_task(self._cancel(makegood, task.task_id)))
             await asyncio.sleep(SUBMIT_PACE)
+        await asyncio.gather(*cancels)
 
     def _cancels(self) -> int:
         return min(len(self._requests), max(2, round(CANCEL_SHARE * len(self._requests))))
@@ -142,16 +144,16 @@ class Demo:
             )
             await self._world.start_engine()
 
-    async def _cancels_done(self, makegood: Makegood) -> None:
-        for task_id in self._cancelled:
-            await asyncio.sleep(self._chance.uniform(0, 0.2))
-            try:
-                said = await makegood.task(task_id).cancel(by="demo", why="the traveller changed plans")
-            except StoreUnavailable:
-                raise
-            except MakegoodError as refused:
-                said = str(refused).removeprefix(f"task {task_id}: ")
-            self._display.say(f"{task_id}: its traveller asks to cancel it; the answer: {said}")
+    async def _cancel(self, makegood: Makegood, task_id: str) -> None:
+        """Cancel a trip while it is being booked, most likely; one that is booked is not cancelled."""
+        await asyncio.sleep(self._chance.uniform(*CANCEL_AFTER))
+        try:
+            said = await makegood.task(task_id).cancel(by="demo", why="the traveller changed plans")
+        except StoreUnavailable:
+            raise
+        except MakegoodError as refused:
+            said = str(refused).removeprefix(f"task {task_id}: ")
+        self._display.say(f"{task_id}: its traveller asks to cancel it; the answer: {said}")
 
     async def _watch(self, makegood: Makegood) -> None:
         """Show what goes on until every trip is at rest, or nothing moves any more."""

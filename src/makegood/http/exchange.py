@@ -5,7 +5,7 @@ from collections.abc import MutableMapping
 
 from makegood.agents.call import Call, call
 from makegood.core.record import Kind
-from makegood.errors import MakegoodError, Transient, without_secrets
+from makegood.errors import MakegoodError, Transient, answered, without_secrets
 
 KEY_HEADER = "Idempotency-Key"
 CONNECT_WITHIN = 5.0
@@ -78,8 +78,7 @@ def complaint(current: Call | None, method: str, url: str, status: int, body: st
     The call's own secrets are hidden before the body is cut, since nobody would know the beginning of one.
     """
     shown = (body if current is None else current.hides(body))[:BODY_SHOWN]
-    said = f": {shown}" if shown else ""
-    return f"{method} {_address(current, url)} answered {status}{said}"
+    return answered(method, _address(current, url), status, shown)
 
 
 def _address(current: Call | None, url: str) -> str:

@@ -64,7 +64,7 @@ def _sentences(
             before = f"nobody acts before {until}: " if waiting.until else ""
             return f"{_last_word(step, opened)}; {before}{waiting.next}."
         case "agent":
-            offered = f"{call} is offered since {since}, and no agent has claimed it."
+            offered = f"{call} has been offered since {since}, and no agent has claimed it."
             return f"{offered} {_who_can(step.plan, alive)}".rstrip()
         case "supervisor" | "scheduler":
             return f"{waiting.next}.{_missing(waiting.on, alive)}"
@@ -109,8 +109,8 @@ def _handed_back(step: StepPast, call: str, when: str) -> str:
     agent = step.plan.agent
     return (
         f"{agent} handed {call} back unsent: {unread_of(step)}. No retry is counted; it is offered again "
-        f"{when}. Deploy a {agent} that can read it, and retry it to have it offered at once; or choose from "
-        "what is said below."
+        f"{when}. Deploy code whose agent {agent} can read it, and retry it to have it offered at once; or "
+        "choose from what is said below."
     )
 
 

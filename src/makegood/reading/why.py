@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from makegood.core.events import Row
+from makegood.core.lanes import heeds_deadline
 from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
     ENDED,
@@ -69,7 +70,7 @@ def why(
     elif head.state is TaskState.FAILED:
         lines += _parked(plan, task_id, head, past, now)
     else:
-        lines += _remarks(plan, task_id, head, past)
+        lines += _remarks(plan, task_id, head, past, now)
         lines += open_steps(plan, task_id, head, past, now, alive)
         lines += _ways_out(plan, task_id, head, past, now)
     return "\n".join(map(one_line, lines))
@@ -84,7 +85,7 @@ def _waits(plan: Plan, waiting: Waiting) -> Iterator[str]:
     yield f"  next       {waiting.next}"
 
 
-def _remarks(plan: Plan, task_id: str, head: Head, past: Past) -> Iterator[str]:
+def _remarks(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
     """What holds for the task as a whole, whatever its steps wait for."""
     if head.paused:
         yield from _paused(past)
@@ -92,9 +93,21 @@ def _remarks(plan: Plan, task_id: str, head: Head, past: Past) -> Iterator[str]:
     if head.pending and plan.pivot is not None:
         yield f"It is to be undone: {head.pending}."
         yield f"Before that it must be known whether {plan.steps[plan.pivot].name}, its pivot, happened."
+    yield from _deadline(head, now)
     for at, step in past.announced:
         whose = "Its deadline" if step < 0 else f"The deadline of {plan.steps[step].name}"
         yield f"{whose} was found passed at {moment(at)}; past the point of no return the task only goes on."
+
+
+def _deadline(head: Head, now: Millis) -> Iterator[str]:
+    """What comes of it if it is not done in time, as long as it may be undone for that."""
+    if not head.deadline or head.pivoted or head.pending or not heeds_deadline(head):
+        return
+    at = moment(head.deadline)
+    if head.deadline > now:
+        yield f"Its deadline is {at}: if it is not done by then, what was done is undone."
+    else:
+        yield f"Its deadline passed at {at}: what was done is undone, as soon as a process sees to it."
 
 
 def _paused(past: Past) -> Iterator[str]:
@@ -188,7 +201,7 @@ def _why_in_doubt(step: StepPlan, opened: Open, asked: str) -> str:
     if opened.unkeyed:
         return "a call ran without its key, so it cannot be repeated"
     if step.keyed:
-        return "the service may no longer know its key"
+        return "its tries are used up" if step.keyed_for is None else "the service may no longer know its key"
     if step.probe:
         return f"{step.probe} has not been asked"
     return f"{step.agent} declares neither keys nor a probe, so it can be neither repeated nor asked about"

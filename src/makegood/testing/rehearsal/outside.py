@@ -95,16 +95,20 @@ def check(trial: Trial) -> None:
 
 
 def _alone(trial: Trial) -> Iterator[str]:
-    """The functions that returned though nothing came of their call; an undo may, where nothing was done."""
+    """The functions that returned though nothing came of their call; an undo may, where nothing was done.
+
+    It may as well where the do's result could not be recorded, which is the fault to be told then.
+    """
     done: set[int] = set()
     for fact in _told(trial):
         if not isinstance(fact, Reported) or fact.reply not in RETURNED:
             continue
         step = trial.plan.plan.steps[fact.step]
-        if fact.kind is Kind.DO:
+        if fact.kind is Kind.DO and fact.reply is Reply.DONE:
             done.add(fact.step)
         asked = (step.name, fact.attempt) in trial.scene.asked
-        if not asked and fact.step in done and trial.stage.must_call(step, fact.kind):
+        due = fact.kind is Kind.DO or fact.step in done
+        if due and not asked and trial.stage.must_call(step, fact.kind):
             yield named(step, fact.kind)
 
 
