@@ -1,13 +1,16 @@
 """A fork of a running engine must not go on as a second one.
 
 Code of an app may fork, and what it does in the child is its own. But a child that comes back into the event
-loop would go on with the calls that are under way, and each would be made twice, under one claim.
+loop would go on with the calls that are under way, and one that comes back into the thread of a pool would
+take up the next: each would be made twice, under one claim.
 """
 
 import asyncio
 import logging
 import os
 import threading
+from concurrent.futures import thread as pools
+from typing import Any, NoReturn
 from weakref import WeakSet
 
 log = logging.getLogger("makegood.forks")
@@ -36,6 +39,8 @@ def _before_fork() -> None:
 def _in_the_fork() -> None:
     if _forking.loop in _loops:
         _end_in_place_of_the_next_turn(_forking.loop)
+    if _loops:
+        _end_in_place_of_the_next_call(threading.get_ident())
 
 
 def _end_in_place_of_the_next_turn(loop: asyncio.AbstractEventLoop) -> None:
@@ -44,14 +49,32 @@ def _end_in_place_of_the_next_turn(loop: asyncio.AbstractEventLoop) -> None:
 
     def end_or_run(handle: asyncio.Handle) -> None:
         if handle._loop is loop:  # type: ignore[attr-defined]  # there is no other way to know
-            log.error(
-                "a fork made by code of an app came back into the event loop of its parent, and ends here; "
-                "let it end with os._exit, or use subprocess or multiprocessing"
-            )
-            os._exit(EXIT_CAME_BACK)
+            _end("the event loop")
         run(handle)
 
     asyncio.Handle._run = end_or_run  # type: ignore[method-assign, assignment]  # in the child alone
+
+
+def _end_in_place_of_the_next_call(thread: int) -> None:
+    """What the thread of a pool takes up next is its parent's. Pools of the child have their own threads."""
+    work: Any = pools._WorkItem  # every pool of threads comes by here
+    run = work.run
+
+    def end_or_run(item: object, *context: object) -> None:
+        if threading.get_ident() == thread:
+            _end("a thread")
+        run(item, *context)
+
+    work.run = end_or_run  # in the child alone
+
+
+def _end(where: str) -> NoReturn:
+    log.error(
+        "a fork made by code of an app came back into %s of its parent, and ends here; let it end with "
+        "os._exit, or use subprocess or multiprocessing",
+        where,
+    )
+    os._exit(EXIT_CAME_BACK)
 
 
 os.register_at_fork(before=_before_fork, after_in_child=_in_the_fork)

@@ -22,6 +22,23 @@ async def pay(order: str) -> None:
 
 
 @shops.action(undo=None)
+def note_in_a_thread(order: str) -> None:
+    note(order)
+
+
+@shops.action(undo=None)
+def fork_in_a_thread(order: str) -> None:
+    os.fork()
+
+
+@shops.action(undo=None)
+async def work_in_threads(order: str) -> None:
+    if order == "fork":
+        await asyncio.to_thread(os.fork)
+    await asyncio.to_thread(note, order)
+
+
+@shops.action(undo=None)
 async def notify(order: str) -> None:
     await asyncio.sleep(0.3)
     if os.fork() == 0:
@@ -37,6 +54,17 @@ async def notify(order: str) -> None:
 @plan
 def paying(order: str) -> None:
     step(pay, order)
+
+
+@plan
+def forking(order: str) -> None:
+    step(fork_in_a_thread, order)
+    step(note_in_a_thread, order)
+
+
+@plan
+def threading(order: str) -> None:
+    step(work_in_threads, order)
 
 
 @plan

@@ -6,6 +6,7 @@ It makes the bounds of its process short, so it is for processes of its own, and
 import asyncio
 import atexit
 import os
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -184,6 +185,19 @@ async def nobody_reads() -> AsyncIterator[None]:
     os.set_blocking(full, True)
     sys.stdout = os.fdopen(full, "w")
     print("not flushed")
+    yield
+
+
+@asynccontextmanager
+async def exit_handler_takes_its_time() -> AsyncIterator[None]:
+    def bounded() -> None:
+        signal.alarm(1)
+        time.sleep(0.5)
+        signal.alarm(0)
+        print("the exit handler is done", file=sys.stderr, flush=True)
+
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    atexit.register(bounded)
     yield
 
 

@@ -1,5 +1,8 @@
 """A fork of an engine does not go on as a second one."""
 
+import os
+import signal
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -28,6 +31,11 @@ def paid(yard: Yard) -> Path:
     return yard.folder / "paid"
 
 
+def children(pid: int) -> list[int]:
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for each in lists for child in each.read_text().split()]
+
+
 @pytest.mark.parametrize("life", ["returns", "exits", "raises", "waits"])
 def test_one_that_comes_back_ends_there(yard: Yard, paid: Path, life: str) -> None:
     engine = yard.engine(APP, given={"LIFE": life, "PAID": f"{paid}"})
@@ -38,6 +46,23 @@ def test_one_that_comes_back_ends_there(yard: Yard, paid: Path, life: str) -> No
     engine.terminate()
     assert engine.process.wait(SECONDS_MAX) == 0
     assert paid.read_text() == "one\n"
+
+
+@pytest.mark.parametrize("plan", ["forking", "threading"])
+def test_one_that_comes_back_into_a_thread_makes_no_call(yard: Yard, paid: Path, plan: str) -> None:
+    """But may take its own to the end: what it shares with its parent goes on."""
+    orders = [f"{number}" for number in range(40)]
+    if plan == "threading":
+        orders[20] = "fork"
+    (yard.folder / "orders").write_text("".join(f'{{"input": "{order}"}}\n' for order in orders))
+    engine = yard.engine(APP, given={"PAID": f"{paid}"})
+    yard.cli("submit", f"{APP}:{plan}", "--many", "orders")
+    until(lambda: [*yard.states().values()] == ["Completed"] * len(orders), "all")
+    for child in children(engine.pid):  # that wait for a next call
+        os.kill(child, signal.SIGKILL)
+    made = Counter(paid.read_text().split())
+    assert {order for order, times in made.items() if times > 1} <= {"fork"}
+    assert made.keys() == set(orders)
 
 
 def test_so_it_is_in_a_program_of_ones_own(yard: Yard, paid: Path) -> None:

@@ -1,5 +1,6 @@
 """Whatever the lifespan of an agent does, `up` ends in time, in order, and says whose it was."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -101,6 +102,27 @@ def test_what_blocks_the_interpreter_itself_ends_with_its_process(yard: Yard, li
     assert engine.process.wait(SECONDS_MAX) == -signal.SIGALRM
 
 
+def test_an_exit_handler_has_its_time_and_its_own_alarm(yard: Yard) -> None:
+    engine = up(yard, "exit_handler_takes_its_time")
+    engine.terminate()
+    engine.wait_for(" INFO down\n")
+    engine.terminate()  # is the same one again
+    assert engine.ended(SECONDS_MAX) == 0
+    assert "the exit handler is done" in engine.talk
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_leaves_at_once_while_an_exit_handler_runs(
+    yard: Yard, number: signal.Signals
+) -> None:
+    engine = up(yard, "exit_handler_blocks")
+    engine.terminate()
+    engine.wait_for(" INFO down\n")
+    time.sleep(ECHO)
+    os.kill(engine.pid, number)
+    assert engine.ended(SECONDS_MAX) in (128 + signal.SIGTERM, EXIT_STUCK)
+
+
 def test_a_second_signal_leaves_at_once_while_the_loop_is_blocked(yard: Yard) -> None:
     engine = up(yard, "blocks_at_last")
     engine.terminate()
@@ -112,12 +134,12 @@ def test_a_second_signal_leaves_at_once_while_the_loop_is_blocked(yard: Yard) ->
 
 def test_a_signal_that_comes_twice_is_one(yard: Yard) -> None:
     """As from `timeout`, which signals its child, and then its group."""
-    engine = up(yard, "exits_at_last")
+    engine = up(yard, "exit_handler_takes_its_time")
     for _ in range(3):
         engine.terminate()
-        time.sleep(0.05)
+        time.sleep(0.005)
     assert engine.ended(SECONDS_MAX) == 0
-    assert engine.talk.endswith(" INFO down\n")
+    assert " INFO down\n" in engine.talk
 
 
 def test_one_that_exits_at_last_keeps_nothing_from_ending(yard: Yard) -> None:

@@ -19,7 +19,7 @@ def engine(yard: Yard) -> Running:
     return yard.engine("tests.acceptance.orders")
 
 
-def submit(yard: Yard, plan: PlanDefinition[Any, str], given: Any) -> None:
+def submit(yard: Yard, plan: PlanDefinition[Any, Any], given: Any) -> None:
     async def submitted(makegood: Makegood) -> None:
         await makegood.submit(plan, given, task_id="task")
 
@@ -47,6 +47,13 @@ def test_cancel_reaches_the_running_action(yard: Yard, engine: Running) -> None:
     assert yard.ledger.wrong({"task": "Compensated"}, steps=1) == []
     assert "changed plans" in yard.record("task")["reason"]
     assert yard.cli("cancel", "task") == "task: already compensated\n"
+
+
+def test_cancel_of_what_is_parked_on_its_way_back_says_so(yard: Yard, engine: Running) -> None:
+    submit(yard, orders.undo_refused, 0)
+    until(lambda: yard.states() == {"task": "Failed"}, "its undo is refused")
+    told = yard.cli("cancel", "task")
+    assert told == "task: to be undone already, once a person has settled what `makegood why` says\n"
 
 
 def test_pause_starts_no_call_until_resume(yard: Yard, engine: Running) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from makegood.cli.output import plain_table
 from tests.cli.terminal import APP, Shell
 
 ADDRESS = "http://127.0.0.1:8801/cars/reservations"
@@ -110,3 +111,8 @@ def test_a_watch_of_all_leaves_its_last_table(shell: Shell) -> None:
     told = shell.on_a_terminal("watch", "--timeout", "0.7", COLUMNS="120")
     _, _, left = told.rpartition("\x1b[2K")
     assert "t-42" in left
+
+
+def test_a_cell_of_blanks_is_a_cell() -> None:
+    told = plain_table(("STEP", "RESULT OR ERROR"), [["pay", " " * 120], ["mail", "sent"]], 40)
+    assert [line.rstrip() for line in told[1:]] == ["pay", "mail  sent"]

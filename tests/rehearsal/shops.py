@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from makegood import Agent, PlanDefinition, Refused, Transient, call, plan, step
+from makegood import Agent, PlanDefinition, Refused, Transient, Unknown, call, plan, step
 from makegood.testing import FakeService, NothingThere
 from makegood.testing.rehearsal.promises import Promise
 
@@ -129,6 +129,25 @@ def asks_before_it_reads_its_key() -> Shop:
         except TimeoutError:
             raise Transient("the hotel does not say whether it is open") from None
         return (await hotels.book(key=call().key, guest=guest)).id
+
+    return shop(agent, book)
+
+
+def undo_says_that_nobody_knows() -> Shop:
+    """Where no answer comes to it: as right as to let the TimeoutError pass."""
+    hotels = FakeService("hotels")
+    agent = Agent("hotel", timeout=10, settle=1)
+
+    async def cancel(id: str | None) -> None:
+        try:
+            if id is not None:
+                await hotels.cancel(id)
+        except TimeoutError:
+            raise Unknown("the hotel does not answer") from None
+
+    @agent.action(undo=cancel)
+    async def book(guest: str) -> str:
+        return (await hotels.book(reference=call().key, guest=guest)).id
 
     return shop(agent, book)
 

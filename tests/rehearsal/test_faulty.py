@@ -14,6 +14,7 @@ from tests.rehearsal.shops import (
     probe_takes_no_answer_for_no,
     refunds_twice,
     settle_too_short,
+    undo_says_that_nobody_knows,
 )
 
 
@@ -41,8 +42,9 @@ def test_its_sound_twin_passes(make: Callable[..., Shop]) -> None:
     assert len(report.rows) >= 20
 
 
-def test_what_certainly_had_no_effect_needed_no_key() -> None:
-    shop = asks_before_it_reads_its_key()
+@pytest.mark.parametrize("make", [asks_before_it_reads_its_key, undo_says_that_nobody_knows], ids=name)
+def test_what_is_right_is_not_blamed(make: Callable[[], Shop]) -> None:
+    shop = make()
     report = rehearse(shop.plan, agents=[shop.agent])
     assert report.kept, f"{report}"
 

@@ -498,6 +498,46 @@ def test_a_signal_while_a_fork_waits_leaves_nothing_locked(path: Path, handler: 
     assert done.returncode == 0, done.stderr
 
 
+FORKS_IN_A_STORM = """
+import os, random, signal, sys, threading, time
+from makegood.store import holds
+
+class Late(Exception):
+    pass
+
+def late(*_):
+    raise Late
+
+sys.unraisablehook = lambda _: None
+signal.signal(signal.SIGALRM, late)
+turn = holds.new_turn()
+began = time.monotonic()
+while time.monotonic() < began + 4:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-6, 2e-3))
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+    except Late:
+        pass
+try:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+except Late:
+    pass
+free = []
+other = threading.Thread(target=lambda: free.extend(lock.acquire(timeout=5) for lock in (holds.guard, turn)))
+other.start()
+other.join()
+assert free == [True, True], free
+"""
+
+
+def test_handlers_that_raise_at_any_moment_of_a_fork_leave_nothing_locked() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKS_IN_A_STORM], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 FORKS_AT_ONCE = """
 import faulthandler, os, threading, time
 from makegood.store.holds import new_turn

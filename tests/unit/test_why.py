@@ -313,6 +313,23 @@ def test_what_a_person_says_never_happened_turns_a_task_that_is_out_of_tries() -
     assert "car absent                        it never happened: what was done is undone" in walk.why()
 
 
+def test_what_never_happened_is_called_again_once_all_else_is_settled() -> None:
+    walk = Walk({"parallel": [step("car"), step("hotel")]})
+    walk.call("car", "hotel")
+    for name in ("car", "hotel"):
+        walk.report(name, Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    said = walk.why()
+    assert (
+        "car absent                          it never happened: reserve_car is called again, once hotel"
+        in said
+    )
+    walk.commit(PauseAsked("ann"))
+    assert "once hotel is settled and the task is resumed" in walk.why()
+
+
 def test_what_the_call_said_and_what_the_probe_said_are_both_told() -> None:
     walk = lost_hotel()
     walk.wait(60)

@@ -142,7 +142,7 @@ def _beside(lead: str, text: str, width: int | None, *, below: bool = False) -> 
         return [f"{lead}{text}".rstrip()]
     below = below or _has_no_room(lead, text, width)
     margin = INDENT if below else " " * len(lead)
-    folded = wrap(text, max(width - len(margin), PROSE_WIDTH_MIN), break_on_hyphens=False)
+    folded = wrap(text, max(width - len(margin), PROSE_WIDTH_MIN), break_on_hyphens=False) or [""]
     lines = [f"{margin}{line}" for line in folded]
     return [*filter(None, [lead.rstrip()]), *lines] if below else [f"{lead}{folded[0]}", *lines[1:]]
 

@@ -34,12 +34,14 @@ CANCELLED = {
     TaskState.RUNNING: "cancel is pending: its pivot is in doubt",
     TaskState.FAILED: WAITS_FOR_A_PERSON,
     TaskState.COMPENSATED: "cancelled: it is Compensated",
+    TaskState.COMPLETED: "cancelled too late: its pivot happened, and it is Completed",
 }
 """What is said of a cancel by the state that the task is in then; one that is being undone is not here."""
 CANCELLED_BEFORE = {
     TaskState.RUNNING: "cancel was pending already",
-    TaskState.FAILED: WAITS_FOR_A_PERSON,
+    TaskState.FAILED: "to be undone already, once a person has settled what `makegood why` says",
     TaskState.COMPENSATED: "already compensated",
+    TaskState.COMPLETED: "it is Completed by now",
 }
 """The same of a task that was cancelled, or was being undone, before."""
 

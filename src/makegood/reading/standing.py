@@ -188,9 +188,10 @@ def _with_what_follows(act: OpenAct, event: Act, draft: Draft, waiting: Iterable
         case CancelAsked():
             return msgspec.structs.replace(act, after=_asked_first(draft, waiting))
         case ResolveAsked(step=step, verdict=Verdict.ABSENT) if draft.forward:
+            after = _asked_first(draft, waiting)
             fold(draft, Inspected())
             again = draft.phase(step) is Phase.PLANNED
-            return msgspec.structs.replace(act, again=again, turns=not draft.forward)
+            return msgspec.structs.replace(act, again=again, turns=not draft.forward, after=after)
         case _:
             return act
 

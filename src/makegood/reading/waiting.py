@@ -138,8 +138,9 @@ def _open(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis) -
     if phase in WAITING_OUT:
         after = _after_undo_wait if phase is Phase.UNDO_WAIT_OUT else _after_wait
         return _waits_out(step, opened.due, now, after(head, step, opened, now))
-    if phase in ASKS_A_PERSON and opened.due:
-        return _waits_out(step, opened.due, now, f"a person is asked {_question(step, phase)}")
+    if phase in ASKS_A_PERSON and (opened.due or opened.late > now):
+        until = max(opened.due, opened.late)
+        return _waits_out(step, until, now, f"a person is asked {_question(step, phase)}")
     return "person", 0, f"a person says {_question(step, phase)}"
 
 

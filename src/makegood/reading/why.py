@@ -216,17 +216,18 @@ def _means(plan: Plan, head: Head, act: OpenAct) -> str:
     if act.corrects:
         return "put this result in the place of the recorded one"
     step = plan.steps[plan.index_of[act.step]] if act.step else None
+    are = "is" if len(act.after) == 1 else "are"
+    first = f", once {' and '.join(act.after)} {are} settled" if act.after else ""
     if act.again and step is not None:
-        return f"{MEANING[act.verdict]}: {step.action} is called again"
+        resumed = " and the task is resumed" if first else ", once the task is resumed"
+        return f"{MEANING[act.verdict]}: {step.action} is called again{first}{resumed if head.paused else ''}"
     if act.turns:
-        return f"{MEANING[act.verdict]}: what was done is undone"
+        return f"{MEANING[act.verdict]}: what was done is undone{first}"
     if act.asks and step is not None:
         return f"ask {step.probe} again now"
     if act.verdict == "done" and step is not None and head.direction is Direction.UNDO:
         return "it happened, and " + (f"{step.undo} undoes it" if step.undo else "stays: it has no undo")
     needed = "; its result is used" if act.result else ""
-    are = "is" if len(act.after) == 1 else "are"
-    first = f", once {' and '.join(act.after)} {are} settled" if act.after else ""
     return MEANING[act.verdict or act.verb] + needed + first
 
 

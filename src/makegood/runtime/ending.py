@@ -9,6 +9,7 @@ import socket
 import threading
 import traceback
 from contextlib import suppress
+from typing import Any
 
 from makegood.agents.watchdog import whose
 from makegood.clock import Clock
@@ -43,15 +44,32 @@ class Ending:
         self._begun_at: float | None = None
         self._stage = ("the store", clock.monotonic(), 0.0)
         self._heard, self._bell = socket.socketpair()
+        self._handlers: dict[signal.Signals, Any] = {}
 
     def listen(self) -> None:
-        """Hear signals from now on; for the main thread."""
-        for number in SIGNALS:
-            self._loop.add_signal_handler(number, self._signalled)  # heard there once an app adds its own
+        """Hear signals from now on; for the main thread. The loop's own handlers would go when it closes."""
         self._bell.setblocking(False)
-        signal.set_wakeup_fd(self._bell.fileno(), warn_on_full_buffer=False)
+        self._wake_by(self._bell.fileno())
+        self._handlers = {number: signal.signal(number, self._in_main_thread) for number in SIGNALS}
         _hearing.append(self)
         threading.Thread(target=self._watch, daemon=True, name="makegood-ending").start()
+
+    def _in_main_thread(self, *_: object) -> None:
+        """The thread has heard it, unless an app has added a handler to the loop, which is told now."""
+        others = self._wake_by(self._bell.fileno())
+        if others != self._bell.fileno():
+            self._wake_by(others)
+            self._signalled()
+
+    def _wake_by(self, descriptor: int) -> int:
+        """Who is told of each signal, in the very moment; answers who was before."""
+        return signal.set_wakeup_fd(descriptor, warn_on_full_buffer=False)
+
+    def stop_listening(self) -> None:
+        """Leave signals to whoever heard them before."""
+        self._wake_by(-1)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
 
     def stage(self, what: str, seconds: float) -> None:
         """What begins now, and how many seconds it may take once the end is begun."""
@@ -92,11 +110,10 @@ class Ending:
         atexit.register(self._end_of_all, what, seconds)
 
     def _end_of_all(self, what: str, seconds: float) -> None:
-        """No thread of ours runs any more once the exit handlers are done: then the kernel keeps the time."""
+        """Keep time over all exit handlers, and over what comes after them."""
         self.stage(what, seconds)
         self.begin(self.code)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, 2 * (seconds + SLACK))
+        _last.append(seconds + SLACK)
 
     def _signalled(self) -> None:
         if self._begun_at is not None and self._clock.monotonic() - self._begun_at > ECHO:
@@ -123,21 +140,48 @@ class Ending:
             os._exit(EXIT_STUCK)
 
 
+# --- the very end
+
+_last: list[float] = []
+"""How many seconds what comes after the exit handlers may take, once time is kept over the end."""
+
+
+def _after_exit_handlers() -> None:
+    """No thread runs any more then, and the kernel keeps the time: for a full pipe, say, or a destructor."""
+    if _last:
+        for number in SIGNALS:
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, max(_last))
+
+
+atexit.register(_after_exit_handlers)  # at first, to come last
+
+
 # --- forks
 
 _hearing: list[Ending] = []
 """Whose signals are heard by a thread: a fork has the handlers, and not the thread."""
-_masks = threading.local()
+
+
+class _Masks(threading.local):
+    """What a thread held back before each of its forks: one may come in a handler while another waits."""
+
+    def __init__(self) -> None:
+        self.stack: list[set[int | signal.Signals] | None] = []
+
+
+_masks = _Masks()
 
 
 def _hold_back() -> None:
     """Before a fork: what comes now for the child is not to be swallowed by a handler of ours."""
-    _masks.before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS) if _hearing else None
+    _masks.stack.append(signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS) if _hearing else None)
 
 
 def _go_on() -> None:
-    if _masks.before is not None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, _masks.before)
+    if (before := _masks.stack.pop()) is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _in_a_fork() -> None:

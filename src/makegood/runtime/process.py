@@ -58,6 +58,7 @@ def run_up(
     fault = _up(loop, engine, store_url, grace, ending)
     _close(runner, ending, fault)
     if fault is not None:
+        ending.stop_listening()
         raise fault
     return ending.code
 

@@ -12,9 +12,11 @@ import select
 import struct
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 import apsw
@@ -255,26 +257,34 @@ class _Forks(threading.local):
     """What a thread has taken for its forks: several threads may fork at once, and a signal's handler too."""
 
     def __init__(self) -> None:
-        self.taken: list[list[threading.RLock]] = []
+        self.taken: list[list[threading.RLock | None]] = []
 
 
 _forks = _Forks()
 
 
+def _let_handlers_run() -> None:
+    """A handler that raises does so in here, where nothing is lost by it."""
+
+
 def _before_fork() -> None:
-    """Wait until SQLite is not at work. A signal's handler may raise meanwhile, or fork itself."""
-    taken: list[threading.RLock] = []
+    """Wait until SQLite is not at work. A signal's handler may raise meanwhile, or fork itself: what is taken
+    is noted in the same step of the interpreter."""
+    taken: list[threading.RLock | None] = [None]
     _forks.taken.append(taken)
-    guard.acquire()
-    taken.append(guard)
-    for turn in tuple(_turns):
-        turn.acquire()
-        taken.append(turn)
+    taken.extend(filter(_ACQUIRE, (guard,)))
+    taken.extend(filter(_ACQUIRE, tuple(_turns)))
+
+
+def _release() -> None:
+    """Release what is taken, down to the None with which it begins, in one step of the interpreter."""
+    if taken := _forks.taken[-1]:
+        deque(map(_RELEASE, iter(taken.pop, None)), maxlen=0)
 
 
 def _go_on() -> None:
-    for lock in reversed(_forks.taken.pop()):
-        lock.release()
+    _release()  # where a handler raised as it was to be done before
+    _forks.taken.pop()
 
 
 def _after_fork() -> None:
@@ -286,4 +296,8 @@ def _after_fork() -> None:
         _go_on()
 
 
+_ACQUIRE: Any = type(guard).acquire  # a method of C: no handler runs between what it does and its answer
+_RELEASE = type(guard).release
+for hook in (_let_handlers_run, _release):
+    os.register_at_fork(after_in_parent=hook)
 os.register_at_fork(before=_before_fork, after_in_parent=_go_on, after_in_child=_after_fork)

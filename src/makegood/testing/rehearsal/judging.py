@@ -132,7 +132,8 @@ def _needlessly(trial: Trial, step: StepPlan) -> bool:
     """Whether its undo failed by itself, in a way that no fault and nobody's word explains."""
     last = [fact for fact in _reports(trial, step) if fact.kind is Kind.UNDO][-1:]
     if trial.head.open[step.index].news is not News.REFUSED:
-        return any(map(raised_by_itself, last))
+        unanswered = trial.scene.network.left_unanswered(step.name, Kind.UNDO)
+        return any(map(raised_by_itself, last)) and not unanswered
     struck = any(
         one.step == step.name and one.kind is Kind.UNDO and one.fault is CallFault.REFUSED
         for one in trial.scene.network.struck

@@ -54,7 +54,10 @@ def _overdue(run: Run, scene: Scene) -> Iterator[Testimony]:
 
 def _of_step(run: Run, step: StepPlan, service: StagedService) -> Iterator[Testimony]:
     told = [*_keys(run, step, service), *_unburied(run, step, service), *_unread(run, step)]
+    unanswered = service.scene.network.left_unanswered(step.name, Kind.UNDO)
     for at, fact in _said(run, step.index):
+        if unanswered and isinstance(fact, Reported) and fact.kind is Kind.UNDO and raised_by_itself(fact):
+            continue  # that is what it makes of no answer
         told += [(at, what) for what in _untrue(at, fact, step, service)]
     return (Testimony(at, step.name, what) for at, what in told)
 

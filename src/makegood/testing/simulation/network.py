@@ -36,6 +36,9 @@ ROUNDING: Millis = 5
 LIMIT = 20.0
 """Seconds of a Retry-After."""
 
+NO_ANSWER_HEARD = NEVER_ANSWERED | {CallFault.ANSWER_LOST}
+"""Faults of which a caller only knows that no answer came."""
+
 Heard = Callable[[], object]
 """What a caller hears: the answer, or what is raised in its place."""
 
@@ -93,6 +96,12 @@ class Network:
         self.overdue: list[tuple[Flight, float]] = []
         self._carriers: set[asyncio.Task[None]] = set()
         self._open: dict[Flight, int] = {}
+
+    def left_unanswered(self, step: str, kind: Kind) -> bool:
+        """Whether a call of this step has brought no answer for a fault."""
+        return any(
+            one.step == step and one.kind is kind and one.fault in NO_ANSWER_HEARD for one in self.struck
+        )
 
     async def call(self, service: SimulatedService, kind: Kind, result: object = None) -> object:
         """What a simulated agent's function does: one call. Raises what the service, or the network, says."""
