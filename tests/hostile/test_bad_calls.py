@@ -177,7 +177,7 @@ GIVEN: dict[str, Wrong] = {
     "too many ids": wrong(
         lambda mg: mg.submit_many(book_trip, [ANN], task_ids=["a", "b"]),
         MakegoodError,
-        "1 inputs and 2",
+        "1 input and 2",
         "give one each",
     ),
     "a task that is a number": wrong(lambda mg: mg.task(5).record(), UnknownTask, "no task '5'"),

@@ -87,7 +87,7 @@ def test_a_result_is_undone_and_a_probes_answer_tells_nothing() -> None:
     grown, lost = asyncio.run(main())
     assert called == ["grow", "undo", "probe"]
     assert "the result of grow takes 1,048,578 bytes" in grown["steps"][0]["error"]
-    assert "the answer of the probe of lose takes 1,048,578 bytes" in lost["steps"][0]["error"]
+    assert "the answer of the probe of lose takes 1,048,578 bytes" in lost["steps"][0]["probeError"]
 
 
 def test_what_stands_in_the_plan_itself() -> None:

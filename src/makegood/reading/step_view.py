@@ -153,6 +153,7 @@ def _our_fields(head: Head, step: StepPast, kind: Kind) -> dict[str, Any]:
             "phase": _HANDED_OUT.get(step.phase, "between") if is_open else "",
             "leaseUntil": moment(opened.due) if opened is not None and held else "",
             "error": "" if _ended_well(step, kind) else lane.error,
+            "probeError": "" if _ended_well(step, kind) else lane.asked,
         }
     )
 
