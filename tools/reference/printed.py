@@ -74,6 +74,7 @@ class Lane(Printed, kw_only=True):
     phase: Literal["offered", "called", "between"] | UnsetType = UNSET
     lease_until: Moment | UnsetType = UNSET
     error: Maybe = UNSET
+    probe_error: Maybe = UNSET
 
 
 class Compensation(Lane, kw_only=True):
