@@ -27,6 +27,29 @@ if not child:
     os._exit(len(blocked))
 assert (os.waitpid(child, 0)[1], blocked) == (0, set())
 """
+FORK_WITHIN_A_FORK = """
+import concurrent.futures.thread, os, signal  # the first has a lock of its own that no thread takes twice
+
+def blocked():
+    return signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+def fork_within():
+    if not within:
+        within.append(True)
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        os.waitpid(child, 0)
+
+within = []
+os.register_at_fork(before=fork_within)  # before it is imported, so after it has held signals back
+from makegood.runtime import ending
+ending._hearing.append(None)
+child = os.fork()
+if not child:
+    os._exit(len(blocked()))
+assert (os.waitpid(child, 0)[1], blocked()) == (0, set())
+"""
 SECONDS_MAX = 6.0
 """Its bounds are about a second together."""
 
@@ -209,6 +232,11 @@ def test_where_code_of_an_app_cancels_every_task_what_was_called_is_recorded(yar
     replies = [fact.reply for row in yard.rows("task") for fact in row.facts if isinstance(fact, Reported)]
     assert replies == [Reply.UNKNOWN]
     assert yard.ask(lambda makegood: makegood.members()) == []
+
+
+def test_a_fork_in_the_middle_of_another_leaves_signals_as_they_were(yard: Yard) -> None:
+    program = [sys.executable, "-c", FORK_WITHIN_A_FORK]
+    subprocess.run(program, cwd=yard.folder, env=yard.environment, check=True, timeout=30)
 
 
 def test_a_process_that_has_been_up_before_forks_as_any_does(yard: Yard) -> None:

@@ -313,6 +313,19 @@ def test_what_a_person_says_never_happened_turns_a_task_that_is_out_of_tries() -
     assert "car absent                        it never happened: what was done is undone" in walk.why()
 
 
+def test_a_person_is_asked_once_a_call_that_may_be_late_can_no_longer_arrive() -> None:
+    walk = doubtful()
+    walk.wait(60)
+    walk.inspect()
+    walk.head.open[1].late = walk.now + 5_000
+    assert waits_for(walk) == "waitOut"
+    assert "  until      2026-07-05T10:01:05.000Z" in lines(walk)
+    assert "resolve trip-9f3a car absent" not in walk.why()
+    walk.wait(5)
+    assert waits_for(walk) == "person"
+    assert "resolve trip-9f3a car absent" in walk.why()
+
+
 def test_what_never_happened_is_called_again_once_all_else_is_settled() -> None:
     walk = Walk({"parallel": [step("car"), step("hotel")]})
     walk.call("car", "hotel")
