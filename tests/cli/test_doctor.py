@@ -2,25 +2,12 @@
 
 import json
 import re
-import shutil
 import signal
 import sqlite3
-from pathlib import Path
 
-import pytest
-
-from tests.cli.terminal import APP, Shell
+from tests.cli.terminal import Shell
 
 TRIP = '{"who": "ann"}'
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """A folder with the app and a store, in which nobody is up."""
-    shutil.copy(APP, tmp_path / "app.py")
-    shell = Shell(tmp_path)
-    shell.ok("migrate")
-    return shell
 
 
 def examined(shell: Shell) -> dict[str, str]:

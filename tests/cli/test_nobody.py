@@ -2,25 +2,12 @@
 
 import json
 import re
-import shutil
 import signal
-from pathlib import Path
 
-import pytest
-
-from tests.cli.terminal import APP, Shell
+from tests.cli.terminal import Shell
 
 NOBODY = "no process is up on this store, and {} for one (`makegood up APP`)\n"
 ONE, SOME = NOBODY.format("the task waits"), NOBODY.format("tasks wait")
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """A folder with the app, and a store in which nobody is up."""
-    shutil.copy(APP, tmp_path / "app.py")
-    shell = Shell(tmp_path)
-    shell.ok("migrate")
-    return shell
 
 
 def submit(shell: Shell, task_id: str, *options: str, **trip: str) -> None:
