@@ -102,9 +102,10 @@ class Desk:
         if left:
             self._waiters[task_id] = left
 
-    async def due(self, page: int = 200) -> AsyncIterator[Stored]:
-        """Everything in the store that is due now, in bounded pages, each task once."""
-        before, after = await self.store.now(), None
+    async def due(self, page: int = 200, *, within: Millis = 0) -> AsyncIterator[Stored]:
+        """Everything in the store that is due now, or `within` a time from now, in bounded pages, each task
+        once."""
+        before, after = await self.store.now() + within, None
         while True:
             found = await self.store.due(before, after=after, limit=page)
             for stored in found.tasks:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +95,41 @@ def test_what_became_of_a_call_that_did_not_go_well_is_told(
     assert about[0][0] == level
     assert len(about) == 1 or wish != "no key", "it is told of each call"
     assert not any("fine" in line for _, line in lines)
+
+
+@desk.action(undo=None)
+def faulty(wish: str) -> str:
+    return {"no": "wish"}[wish]
+
+
+@desk.action(undo=None)
+async def faulty_too(wish: str) -> str:
+    return {"no": "wish"}[wish]
+
+
+@plan
+def faults(wish: str) -> str:
+    return step(faulty, wish)
+
+
+@plan
+def faults_too(wish: str) -> str:
+    return step(faulty_too, wish)
+
+
+@pytest.mark.parametrize("faulty_plan", [faults, faults_too])
+def test_a_traceback_begins_in_the_users_own_code(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, faulty_plan: Any
+) -> None:
+    async def work() -> None:
+        async with Makegood(f"sqlite:///{tmp_path}/tasks.db", [desk]) as makegood:
+            await (await makegood.submit(faulty_plan, "yes", deadline=3)).wait(20)
+
+    run(work)
+    raised = next(line for line in caplog.records if "it raised KeyError" in line.getMessage())
+    told = json.loads(JsonLines().format(raised))["exception"].splitlines()
+    assert told[1].startswith(f'  File "{__file__}", line ')
+    assert told[-1] == "KeyError: 'yes'"
 
 
 def test_what_only_reads_needs_no_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

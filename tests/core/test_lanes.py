@@ -9,6 +9,7 @@ from makegood.core.events import (
     DeadlineAnnounced,
     Driven,
     HandedBack,
+    Hastened,
     LeaseRenewed,
     PauseAsked,
     Reply,
@@ -452,3 +453,34 @@ def test_an_undo_that_no_agent_here_can_make_is_a_persons_when_its_policy_is_ove
     assert bench.phase("a") is Phase.UNDO_STUCK
     assert bench.tell(ResolveAsked(0, Verdict.UNDONE, "ann", "cancelled by phone")) == [True]
     assert bench.state is TaskState.COMPENSATED
+
+
+def test_a_call_that_was_handed_back_waits_no_longer_when_a_process_comes() -> None:
+    bench = Bench(step("a", KEYED)).call("a")
+    bench.tell(HandedBack(0, 1, "cannot read its input", 600_000))
+    assert bench.due == 600_000
+    bench.wait(1_000)
+    assert bench.tell(Hastened(0, 1)) == [True]
+    assert (bench.due, bench.opened("a").retries) == (0, 0)
+    assert bench.tell(Hastened(0, 1)) == [False], "it waits for nothing"
+    assert bench.done("a").state is TaskState.COMPLETED
+    assert bench.tell(Hastened(0, 2)) == [False], "it is done"
+
+
+def test_nothing_else_is_hastened() -> None:
+    retried = Bench(step("a", KEYED)).ends("a", Reply.TRANSIENT)
+    assert retried.phase("a") is Phase.PLANNED
+    assert retried.due
+    assert retried.tell(Hastened(0, 1)) == [False], "a pause before a retry"
+
+    called = Bench(step("a", KEYED)).call("a")
+    assert called.tell(Hastened(0, 1)) == [False], "a call under way"
+
+    again = Bench(step("a", KEYED)).call("a")
+    for attempt in (1, 2):
+        again.tell(HandedBack(0, attempt, "cannot read its input", 600_000))
+        if attempt == 1:
+            again.wait(600_000)
+            again.call("a")
+    assert again.tell(Hastened(0, 1)) == [False], "it was tried since"
+    assert again.tell(Hastened(0, 2)) == [True]

@@ -31,7 +31,14 @@ CALM: dict[Step, int] = {
     World.wait: 5,
     World.renew: 1,
 }
-TROUBLE: dict[Step, int] = {World.drop: 2, World.give_up: 2, World.die: 2, World.hand_back: 1, people.act: 2}
+TROUBLE: dict[Step, int] = {
+    World.drop: 2,
+    World.give_up: 2,
+    World.die: 2,
+    World.hand_back: 1,
+    people.act: 2,
+    World.hasten: 1,
+}
 
 
 def walk(seed: int, *, frozen: bool = False) -> World:

@@ -17,6 +17,7 @@ from makegood.core.events import (
     Driven,
     Event,
     HandedBack,
+    Hastened,
     Inspected,
     LeaseRenewed,
     Probed,
@@ -177,7 +178,17 @@ class World(Observer):
     def hand_back(self) -> bool:
         flight = self._pick(self.may_be_sent)
         if flight is not None:
-            self._ended(flight, HandedBack(flight.step, flight.attempt, "shutting down"))
+            self._ended(
+                flight, HandedBack(flight.step, flight.attempt, "shutting down", self.rng.choice((0, 15_000)))
+            )
+        return flight is not None
+
+    def hasten(self) -> bool:
+        """A process comes, and takes a look: often at what has moved on meanwhile."""
+        flight = self._pick(lambda _: True)
+        if flight is not None:
+            news = Hastened(flight.step, flight.attempt)
+            self.commit(self.run_of(flight), news, rooms=self._hosted(), claims=self.rng.random() < 0.5)
         return flight is not None
 
     def renew(self) -> bool:

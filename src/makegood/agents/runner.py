@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from makegood.agenda import every
+from makegood.agents.arriving import hasten
 from makegood.agents.call import Call, enter
 from makegood.agents.saying import Keyless, say_raised
 from makegood.agents.work import UNSENT_WAIT, Work, returned
@@ -109,7 +110,8 @@ class Runner:
         self._unread: set[tuple[str, int]] = set()
         self._slot_free = asyncio.Event()
         self._threads = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix=THREAD_NAME)
-        self._draining = False
+        self._draining = self._came = False
+        self._began: Millis = 0
 
     @property
     def actions(self) -> dict[str, str]:
@@ -326,6 +328,7 @@ class Runner:
 
     async def run(self) -> None:
         """Make the rounds for ever: renew leases, and look for offers that others made."""
+        self._began = self._desk.now()
         try:
             await asyncio.gather(
                 every(LEASE / 10_000, self._renew_leases, "agents: leases"),
@@ -335,6 +338,12 @@ class Runner:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def _rounds(self) -> None:
+        await self._look_for_offers()
+        if not self._came:
+            await hasten(self._desk, self._able, self._began)
+            self._came = True
+
+    async def _look_for_offers(self) -> None:
         async for stored in self._desk.due():
             if not self._slots_left():
                 self._passed_by = True

@@ -5,6 +5,7 @@ import traceback
 
 from makegood.agents.work import Work
 from makegood.authoring.action import Function
+from makegood.authoring.places import from_users_code
 from makegood.core.events import Event, Reply, Reported
 from makegood.errors import CallOutcome, in_words, plain
 
@@ -22,13 +23,13 @@ def say_raised(work: Work, error: BaseException) -> None:
     level = logging.INFO if expected else logging.WARNING
     if not log.isEnabledFor(level):
         return
+    own = type(error), error, from_users_code(error.__traceback__)
     traced = not expected or log.isEnabledFor(logging.DEBUG)
     said = plain(work.hides(in_words(error, at_most=None)).partition("\n")[0])
     if traced and work.holds_secrets:  # a traceback ends with what the error says
-        said += "\n" + work.hides("".join(traceback.format_exception(error)))
+        said += "\n" + work.hides("".join(traceback.format_exception(*own)))
         traced = False
-    told = error if traced else None
-    log.log(level, "%s: it raised %s", work.name, said, exc_info=told, extra=work.labels)
+    log.log(level, "%s: it raised %s", work.name, said, exc_info=own if traced else None, extra=work.labels)
 
 
 def _library(error: BaseException) -> str:

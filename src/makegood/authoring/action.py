@@ -128,7 +128,16 @@ class Action(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
         if not builtins.keys() <= self.parameter_types.keys():
             unknown = min(builtins.keys() - self.parameter_types.keys())
             known = ", ".join(self.do.takes) or "none"
-            raise PayloadError(f"{self.full_name} has no parameter {unknown!r}; it has {known}")
+            raise PayloadError(
+                f"{self.full_name} has no parameter {unknown!r}; it has {known}; nothing that a task holds "
+                "is dropped, so keep the parameter until such tasks have ended"
+            )
+        for name in self.parameter_types:
+            if name not in builtins and name not in self.defaults:
+                raise PayloadError(
+                    f"{self.full_name} is given no {name!r}, a parameter which this task is older than: give "
+                    "it a default"
+                )
         given: dict[str, Any] = self._arguments_codec.convert(builtins, self.full_name)
         return self.defaults | given
 

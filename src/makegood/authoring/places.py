@@ -38,6 +38,13 @@ def users_frames(trace: TracebackType | None) -> list[str]:
     return found
 
 
+def from_users_code(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback from its first frame outside of makegood on."""
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_PACKAGE + os.sep):
+        trace = trace.tb_next
+    return trace
+
+
 def imported_by(trace: TracebackType | None) -> set[str]:
     """The files that were being imported when an error was raised."""
     found = set()

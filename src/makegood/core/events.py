@@ -109,6 +109,13 @@ class HandedBack(Fact, frozen=True):
     wait: Millis = 0
 
 
+class Hastened(Fact, frozen=True):
+    """An agent: I began after this call was handed back, and may be able to make it: it waits no longer."""
+
+    step: int
+    attempt: int
+
+
 class LeaseRenewed(Fact, frozen=True):
     """An agent: my call is still open. `overrun`: past its timeout, its thread still runs."""
 
@@ -254,6 +261,7 @@ Event: TypeAlias = (
     | Reported
     | Probed
     | HandedBack
+    | Hastened
     | LeaseRenewed
     | Inspected
     | Alerted

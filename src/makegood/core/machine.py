@@ -11,6 +11,7 @@ from makegood.core.events import (
     Driven,
     Event,
     HandedBack,
+    Hastened,
     Inspected,
     LeaseRenewed,
     PauseAsked,
@@ -78,6 +79,8 @@ def _handle(draft: Draft, event: Event) -> bool:  # the one list of what can hap
             return reports.probed(draft, event)
         case HandedBack():
             return reports.handed_back(draft, event)
+        case Hastened():
+            return reports.hastened(draft, event)
         case LeaseRenewed():
             return reports.lease_renewed(draft, event)
         case CancelAsked():

@@ -7,6 +7,7 @@ from makegood.core.events import (
     Claimed,
     EvidenceFiled,
     HandedBack,
+    Hastened,
     LeaseRenewed,
     Probed,
     Reply,
@@ -20,6 +21,7 @@ from makegood.core.record import (
     KIND_OF,
     OFFERED,
     PLAN_OF,
+    PLANNED,
     Kind,
     News,
     Open,
@@ -96,6 +98,23 @@ def handed_back(draft: Draft, event: HandedBack) -> bool:
         lanes.give_up(draft, event.step)
     elif phase == Phase.UNDO_CALLED and event.wait and undo_expired(draft, event.step, opened):
         lanes.stick(draft, event.step)  # nobody here could make it, for as long as its policy allows
+    lanes.advance(draft)
+    return True
+
+
+def was_handed_back(mark: int, opened: Open) -> bool:
+    """Whether an agent that claimed the step's call could not make it, so that it is offered again later."""
+    return mark in PLANNED and opened.attempt > 0 and opened.news is News.NONE and bool(opened.error)
+
+
+def hastened(draft: Draft, event: Hastened) -> bool:
+    """A call that waits to be offered again is offered now: another process has come, which may read it."""
+    opened = draft.head.open.get(event.step)
+    if opened is None or opened.attempt != event.attempt or opened.due <= draft.now:
+        return False
+    if not was_handed_back(draft.marks[event.step], opened):
+        return False
+    draft.touch(event.step).due = draft.now
     lanes.advance(draft)
     return True
 

@@ -14,6 +14,7 @@ from makegood.core.events import (
     Claimed,
     Driven,
     HandedBack,
+    Hastened,
     Inspected,
     LeaseRenewed,
     Moved,
@@ -37,7 +38,7 @@ from makegood.core.words import moment
 from makegood.reading.payloads import value_of
 from makegood.reading.words import state_name
 
-OF_AGENTS: Final = (Claimed, Reported, Probed, HandedBack, LeaseRenewed)
+OF_AGENTS: Final = (Claimed, Reported, Probed, HandedBack, Hastened, LeaseRenewed)
 """What an agent states."""
 MOMENTS: Final = frozenset({"deadline", "until", "seen", "start_at"})
 NAMES: Final = {

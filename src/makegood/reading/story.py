@@ -17,6 +17,7 @@ from makegood.core.events import (
     Driven,
     EvidenceFiled,
     HandedBack,
+    Hastened,
     Inspected,
     LeaseRenewed,
     Moved,
@@ -60,7 +61,7 @@ ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
 
 
 StepFact: TypeAlias = (
-    Claimed | Reported | Probed | HandedBack | LeaseRenewed | Offered | Moved | DeadlineAnnounced
+    Claimed | Reported | Probed | HandedBack | Hastened | LeaseRenewed | Offered | Moved | DeadlineAnnounced
 ) | (EvidenceFiled | Surfaced)
 
 
@@ -195,6 +196,8 @@ class Teller:
                 return ANSWERS[fact.answer] + because(fact.error) + _result(self._plan, fact)
             case HandedBack():
                 return f"claimed, then handed back unsent, no retry counted{because(fact.why)}"
+            case Hastened():
+                return f"tried again at once: process {row.process} has come since"
             case LeaseRenewed(overrun=True):
                 return "past its timeout, and its thread cannot be stopped: nobody else acts while it runs"
             case LeaseRenewed():

@@ -27,7 +27,7 @@ from makegood.core.record import (
     Phase,
     TaskState,
 )
-from makegood.core.reports import REPORT_GRACE
+from makegood.core.reports import REPORT_GRACE, was_handed_back
 from makegood.core.words import moment
 from makegood.reading.standing import blocking
 from makegood.reading.words import WAITED_FOR, call_of, news_of, span
@@ -198,13 +198,8 @@ def moved_at(head: Head, step: int) -> Millis:
     """Since when an open step stands as it does: since its first call, where that is handed back again and
     again, which moves nothing."""
     opened = head.open[step]
-    back = was_handed_back(Phase(head.marks[step]), opened)
+    back = was_handed_back(head.marks[step], opened)
     return (opened.started_at if back else 0) or opened.since
-
-
-def was_handed_back(phase: Phase, opened: Open) -> bool:
-    """Whether an agent that claimed the step's call could not make it, so that it is offered again later."""
-    return phase in PLANNED and opened.attempt > 0 and opened.news is News.NONE and bool(opened.error)
 
 
 def _held_back(head: Head, now: Millis) -> tuple[str, Millis, str]:

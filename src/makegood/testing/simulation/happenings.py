@@ -84,6 +84,18 @@ class Join:
 
 
 @dataclass(frozen=True)
+class Misdeploy:
+    """A version is deployed that can read no input, and after so many seconds one that can (F19)."""
+
+    at: float
+    seconds: float
+
+    def happen(self, world: "World") -> None:
+        world.misdeploy()
+        world.later(self.seconds, world.redeploy)
+
+
+@dataclass(frozen=True)
 class Blackout:
     """Every process dies at once, and for so many seconds nobody starts one."""
 

@@ -5,8 +5,9 @@ from collections.abc import Coroutine
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from makegood.core.events import Event, HandedBack, LeaseRenewed, Probed, Reported
-from makegood.errors import StoreError
+from makegood.core.events import Event, HandedBack, Hastened, LeaseRenewed, Probed, Reported
+from makegood.errors import PayloadError, StoreError
+from makegood.payload import Envelope
 from makegood.runtime.engine import LAST_WORDS, Engine
 from makegood.testing.faulty import SLOW_SECONDS, FaultyStore
 from makegood.testing.simulation.faults import DeliveryFault
@@ -15,11 +16,24 @@ from makegood.testing.virtual import Process, VirtualClock
 if TYPE_CHECKING:
     from makegood.testing.simulation.world import World
 
-REPORTS = (Reported, Probed, HandedBack, LeaseRenewed)
+REPORTS = (Reported, Probed, HandedBack, Hastened, LeaseRenewed)
 LATE = 6.0
 """Seconds a late report takes: longer than its lease."""
 SLACK = 3 * LAST_WORDS
 """Seconds a process may take to leave beyond its grace: to settle its desk, and to leave the members."""
+
+
+class Reader(Envelope):
+    """What a process stores and reads; `misreads`: its code is of a version that can read nothing."""
+
+    def __init__(self, member: "Member") -> None:
+        super().__init__()
+        self._member = member
+
+    def open(self, stored: bytes, where: str) -> bytes:
+        if self._member.misreads:
+            raise PayloadError(f"{where} cannot be read by this version")
+        return super().open(stored, where)
 
 
 class Member:
@@ -29,7 +43,7 @@ class Member:
         self.number = number
         self.operations: list[str] = []
         self.process = Process()
-        self.dead = self.frozen = self.leaving = self.hung = False
+        self.dead = self.frozen = self.leaving = self.hung = self.misreads = False
         self.born_at = world.seconds
         self.thawed_at = 0.0
         self.clock = VirtualClock(ahead=ahead)
@@ -44,7 +58,14 @@ class Member:
             committed=world.watch.committed,
             lag=world.lag,
         )
-        self.engine = Engine(self.store, world.agents, clock=self.clock, chance=Random(number), watched=False)
+        self.engine = Engine(
+            self.store,
+            world.agents,
+            clock=self.clock,
+            chance=Random(number),
+            watched=False,
+            envelope=Reader(self),
+        )
         self._post = self.engine.desk.post
         self.engine.desk.post = self._deliver  # type: ignore[method-assign]  # reports pass through the world
         self._tasks: list[asyncio.Task[object]] = []

@@ -29,6 +29,7 @@ from makegood.testing.simulation.happenings import (
     Kill,
     Leave,
     Line,
+    Misdeploy,
     Order,
     PutBack,
     Way,
@@ -246,6 +247,10 @@ def _swizzle(chance: Random) -> Sequence[Happening]:
     ]
 
 
+def _misdeploy(chance: Random) -> Sequence[Happening]:
+    return [Misdeploy(_moment(chance), chance.choice((0.5, 2.0, 6.0)))]
+
+
 def _blackout(chance: Random) -> Sequence[Happening]:
     hours = chance.choice((0.002, 0.02, 1, 3, 8, 24))
     return [Blackout(_moment(chance), 3600.0 * hours)]
@@ -271,6 +276,7 @@ MAKERS: dict[Callable[[Random], Sequence[Happening]], float] = {
     _leave: 2,
     _cut: 3,
     _swizzle: 1,
+    _misdeploy: 1,
     _blackout: 0.8,
     _backup: 0.8,
     _order: 8,

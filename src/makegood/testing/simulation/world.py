@@ -156,6 +156,17 @@ class World:
             if self._calm:
                 self._send_home()
 
+    def misdeploy(self) -> None:
+        """From now on no process that is up can read what its calls are given."""
+        for member in self.members:
+            member.misreads = True
+
+    def redeploy(self) -> None:
+        """Processes that can read it come in place of those that cannot."""
+        for member in self.members:
+            if member.misreads:
+                self.kill(member.process)
+
     def black_out(self, seconds: float) -> None:
         """Every process dies, and none starts for so many seconds."""
         self.dark_until = max(self.dark_until, self.seconds + seconds)
@@ -272,6 +283,7 @@ class World:
     async def _heal(self) -> None:
         """The end of all trouble; what is dead or hung is replaced, what is frozen goes on in its time."""
         await sleep(max(0.0, self.dark_until + RESTART - self.seconds))
+        self.redeploy()
         self._calm = True
         for service in self.services:
             service.trouble = False
