@@ -2,12 +2,13 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from makegood.cli.output import plain_table
+from makegood.cli.layout import cells, table_lines
+from makegood.cli.output import coloured_table
 from tests.cli.terminal import APP, Shell
 
 ADDRESS = "http://127.0.0.1:8801/cars/reservations"
@@ -30,8 +31,9 @@ def shown(shell: Shell, columns: int, *command: str, code: int = 0) -> list[str]
     """The lines on a terminal of this width, without colours."""
     told = shell.on_a_terminal(*command, code=code, COLUMNS=str(columns), NO_COLOR="1")
     lines = re.sub(r"\x1b\[\d*m", "", told).replace("\r", "").splitlines()
-    assert max(map(len, lines)) <= columns, told
-    return [line.rstrip() for line in lines]
+    assert max(map(cells, lines)) <= columns, told
+    assert not [line for line in lines if line.endswith(" ")], told
+    return lines
 
 
 DONE = "  makegood resolve t-42 reserve_car done --result JSON --app APP"
@@ -114,5 +116,53 @@ def test_a_watch_of_all_leaves_its_last_table(shell: Shell) -> None:
 
 
 def test_a_cell_of_blanks_is_a_cell() -> None:
-    told = plain_table(("STEP", "RESULT OR ERROR"), [["pay", " " * 120], ["mail", "sent"]], 40)
-    assert [line.rstrip() for line in told[1:]] == ["pay", "mail  sent"]
+    told = lines_of(("STEP", "RESULT OR ERROR"), [["pay", " " * 120], ["mail", "sent"]], 40)
+    assert told[1:] == ["pay", "mail  sent"]
+
+
+def lines_of(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
+    return [line for row in table_lines(columns, rows, width) for line in row]
+
+
+def test_wide_characters_take_two_cells() -> None:
+    rows = [["予約", "Running", "ホテルの予約を 待っている"], ["pay", "Completed", "e\u0301te\u0301"]]
+    assert lines_of(("STEP", "STATE", "WHAT"), rows) == [
+        "STEP  STATE      WHAT",
+        "予約  Running    ホテルの予約を 待っている",
+        "pay   Completed  e\u0301te\u0301",
+    ]
+    told = lines_of(("STEP", "STATE", "WHAT"), rows, 37)
+    assert told[1:3] == ["予約  Running    ホテルの予約を", " " * 17 + "待っている"]
+    for width in range(24, 60):
+        told = lines_of(("STEP", "WHAT"), [["pay", "長い名前の" * 20]], width)
+        assert max(map(cells, told)) <= width
+        assert "".join(told).replace(" ", "") == "STEPWHATpay" + "長い名前の" * 20
+
+
+LONG = "order-" + "0123456789" * 4
+
+
+def test_a_row_whose_columns_have_no_room_goes_on_below_its_beginning(tmp_path: Path) -> None:
+    told = lines_of(
+        ("ID", "STATE", "PLAN", "WAITS FOR"), [[LONG, "Running", "buy", "a person who is away"]], 30
+    )
+    assert told == [
+        *("ID  STATE  PLAN", "    WAITS FOR"),
+        *(LONG, "    Running  buy", "    a person who is away"),
+    ]
+    shutil.copy(APP, tmp_path / "app.py")
+    nobody = Shell(tmp_path)
+    nobody.ok("submit", "app.py:rent_car", TRIP, "--id", LONG)
+    told = nobody.on_a_terminal("list", COLUMNS=str(len(LONG))).splitlines()
+    assert told[2] == LONG
+    assert told[3].endswith("Z")
+    assert told[4] == "    a scheduler (reserve_car)"
+
+
+def test_states_have_their_colours(shell: Shell) -> None:
+    told = shell.on_a_terminal("show", "t-42", COLUMNS="120")
+    assert "\x1b[1mSTEP" in told
+    folded = coloured_table(("WHEN", "WHAT"), [["today", "it is not that it was Completed"]], 29)
+    assert folded.plain.splitlines()[2:] == [" " * 7 + "Completed"]
+    assert [span for span in folded.spans if span.style == "green"] == []
+    assert re.search(r"reserve_car +in doubt +0 +\x1b\[2mNotStarted\x1b\[0m  no answer", told)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -242,6 +242,10 @@ def wrong_hint(trip: Trip) -> Hotel:
     return step(reserve_flight, trip)  # type: ignore[return-value]
 
 
+def forgets_choice(trip: Trip) -> Literal["a", "b"]:  # type: ignore[return]
+    step(reserve_flight, trip)
+
+
 def forgets_return(trip: Trip) -> Flight:  # type: ignore[return]
     step(reserve_flight, trip)
 
@@ -352,6 +356,10 @@ NO_PLANS: list[tuple[Any, str]] = [
         forgets_return,
         "plan forgets_return returns nothing, but its hint is Flight; "
         r"write `return step\(...\)`, or correct the hint to None",
+    ),
+    (
+        forgets_choice,
+        r"plan forgets_choice returns nothing, but its hint is Literal\['a', 'b'\]; write `return",
     ),
     (does_nothing, "plan does_nothing records no step; write step"),
     (calls_a_helper, r"output is a call of helper, which makes no step; write step\(helper, ...\)"),

@@ -23,7 +23,7 @@ from makegood.core.document import Document, SeriesNode, check_document, read_do
 from makegood.core.plan import Plan, compile_plan
 from makegood.core.secrets import covers
 from makegood.errors import PayloadError, PlanError
-from makegood.payload import codec_for, schema_of
+from makegood.payload import Codec, codec_for, schema_of
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -187,17 +187,25 @@ def _output_type(returned: Any, hints: dict[str, Any], where: str) -> Any:
     """What the plan is declared to return, or else what it returned while it was recorded."""
     recorded = origin_of(returned).hint if isinstance(returned, Reference) else None
     declared = hints.get("return", Any if recorded is None else recorded)
-    if returned is None and not admits(declared, NoneType):
-        raise PlanError(
-            f"{where} returns nothing, but its hint is {shown(declared)}; write `return step(...)`, or "
-            "correct the hint to None"
-        )
     if recorded is not None and not admits(declared, recorded):
         raise PlanError(
             f"{where} returns {shown(recorded)}, but its hint is {shown(declared)}; correct the hint"
         )
     try:
-        codec_for(declared)
+        codec = codec_for(declared)
     except PayloadError as error:
         raise PlanError(f"{where}: its output: {error}") from None
+    if returned is None and not _reads_null(codec):
+        raise PlanError(
+            f"{where} returns nothing, but its hint is {shown(declared)}; write `return step(...)`, or "
+            "correct the hint to None"
+        )
     return declared
+
+
+def _reads_null(codec: Codec) -> bool:
+    try:
+        codec.decode(b"null")
+    except PayloadError:
+        return False
+    return True

@@ -6,22 +6,22 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from io import TextIOWrapper
+from itertools import chain
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
+from makegood.cli.layout import INDENT, Rows, cells, folded, row_lines, table_lines
 from makegood.errors import MakegoodError, PayloadError, PlanError
 from makegood.reading.words import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
 OK, COULD_NOT, MALFORMED, INTERRUPTED = 0, 1, 2, 130
@@ -38,22 +38,11 @@ STYLES = {
     "Skipped": "magenta",
     "NotStarted": "dim",
 }
-
-PROSE = frozenset({"WHAT", "WAITS FOR OR BECAUSE", "RESULT OR ERROR"})
-"""Columns that may be folded to the terminal's width; ids and moments stay in one piece."""
-
-PROSE_WIDTH_MIN = 20
-WORD_KEPT = 30
-"""Characters of a word up to which prose is given the room that the word stands in one piece."""
-FIRST_COLUMN = re.compile(r" +\S+(?: \S+)* {2,}")
-"""Of an indented line that has two columns, with the space between them."""
-INDENT = "    "
-"""Before what stands below the line that it belongs to."""
+STATE = re.compile(rf"(?:^|(?<=  ))(?:{'|'.join(STYLES)})(?=,|  |$)")
+"""A state in its column."""
 
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """Why a stream cannot be written; one that nobody reads any more is no error."""
-
-Rows = Sequence[Sequence[str]]
 
 
 def say(text: str) -> None:
@@ -108,49 +97,11 @@ def json_line(value: Any) -> str:
 def table(columns: Sequence[str], rows: Rows) -> None:
     """A table, nothing in it cut; on a terminal it is folded to the width, and with rich it is coloured."""
     console = terminal()
-    if console is not None and _width_needed(columns, rows) <= console.width:
-        console.print(rich_table(columns, rows, console.width))
+    if console is not None:
+        console.print(coloured_table(columns, rows, console.width), soft_wrap=True)
         return
-    for line in plain_table(columns, rows, room()):
+    for line in chain.from_iterable(table_lines(columns, rows, room())):
         data(line)
-
-
-def plain_table(columns: Sequence[str], rows: Rows, width: int | None = None) -> list[str]:
-    """One line a row, columns aligned, two spaces between them.
-
-    Where a width is given, the last is folded to it; it goes below the others where those leave one no room.
-    """
-    cells = [list(columns), *[[one_line(cell) for cell in row] for row in rows]]
-    widths = [max(len(row[n]) for row in cells) for n in range(len(columns))]
-    laid = [(_lead(row, widths), row[-1]) for row in cells]
-    below = width is not None and any(_has_no_room(lead, text, width) for lead, text in laid)
-    return [line for lead, text in laid for line in _beside(lead, text, width, below=below)]
-
-
-def _lead(row: Sequence[str], widths: Sequence[int]) -> str:
-    """All columns but the last."""
-    return "".join(f"{cell:{size}}  " for cell, size in zip(row[:-1], widths[:-1], strict=True))
-
-
-def _has_no_room(lead: str, text: str, width: int) -> bool:
-    return len(lead) + len(text) > width and width - len(lead) < _least([text])
-
-
-def _beside(lead: str, text: str, width: int | None, *, below: bool = False) -> list[str]:
-    """A text that follows a lead, folded below its own beginning, or, without room there, below the lead."""
-    if width is None or not ((text and below) or len(lead) + len(text) > width):
-        return [f"{lead}{text}".rstrip()]
-    below = below or _has_no_room(lead, text, width)
-    margin = INDENT if below else " " * len(lead)
-    folded = wrap(text, max(width - len(margin), PROSE_WIDTH_MIN), break_on_hyphens=False) or [""]
-    lines = [f"{margin}{line}" for line in folded]
-    return [*filter(None, [lead.rstrip()]), *lines] if below else [f"{lead}{folded[0]}", *lines[1:]]
-
-
-def _least(texts: Iterable[str]) -> int:
-    """Characters that a column of prose needs, so that words (an address, say) are seldom cut."""
-    longest = max((len(word) for text in texts for word in text.split()), default=0)
-    return min(max(longest, PROSE_WIDTH_MIN), WORD_KEPT)
 
 
 def progress(text: str) -> None:
@@ -169,29 +120,28 @@ class Stream:
 
     def __init__(self, columns: Sequence[str], widest: Sequence[str]) -> None:
         self._head: Rows = [columns]
-        self._widths = [len(cell) for cell in widest]
+        self._widths = [cells(cell) for cell in widest]
 
     def add(self, rows: Rows) -> None:
         """Print some more rows."""
         if not rows:
             return
-        cells = [[one_line(cell) for cell in row] for row in (*self._head, *rows)]
+        lines = [[one_line(cell) for cell in row] for row in (*self._head, *rows)]
         self._head = []
-        self._widths = [max(size, *[len(row[n]) for row in cells]) for n, size in enumerate(self._widths)]
-        for each in cells:
+        self._widths = [max(size, *[cells(row[n]) for row in lines]) for n, size in enumerate(self._widths)]
+        for each in lines:
             row(each, self._widths)
 
 
-def row(cells: Sequence[str], widths: Sequence[int]) -> None:
+def row(columns: Sequence[str], widths: Sequence[int]) -> None:
     """A row of a table without a head: each cell in its width, the last one folded on a terminal."""
-    shown = [one_line(cell) for cell in cells]
-    for line in _beside(_lead(shown, widths), shown[-1], room()):
+    for line in row_lines(columns, widths, room()):
         data(line)
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> None:
     """Names and what they stand for, one below the other."""
-    widths = [max(len(name) for name, _ in pairs), 0]
+    widths = [max(cells(name) for name, _ in pairs), 0]
     for pair in pairs:
         row(pair, widths)
 
@@ -203,16 +153,7 @@ def prose(text: str) -> None:
     """
     width = room()
     for line in map(one_line, text.split("\n")):
-        data("\n".join(_folded(line, width)))
-
-
-def _folded(line: str, width: int | None) -> list[str]:
-    if width is None or len(line) <= width:
-        return [line]
-    if column := FIRST_COLUMN.match(line):
-        return _beside(column[0], line[column.end() :], width)
-    indent = line[: -len(line.lstrip())] + INDENT
-    return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+        data("\n".join(folded(line, width)))
 
 
 def room() -> int | None:
@@ -229,29 +170,20 @@ def _is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()  # None in a process that was started without it
 
 
-def rich_table(columns: Sequence[str], rows: Rows, width: int) -> "Table | Text":
-    """The table for a terminal of this width; plain lines, folded, where ids would not fit."""
-    from rich.table import Table
+def coloured_table(columns: Sequence[str], rows: Rows, width: int) -> "Text":
+    """The table for a terminal of this width, its head bold and each state in its colour."""
     from rich.text import Text
 
-    if _width_needed(columns, rows) > width:
-        return Text("\n".join(plain_table(columns, rows, width)), overflow="fold")
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        made.add_column(column, overflow="fold", no_wrap=column not in PROSE)
-    for row in rows:
-        made.add_row(*[Text(one_line(cell), style=STYLES.get(cell.partition(",")[0], "")) for cell in row])
+    head, *told = table_lines(columns, rows, width)
+    made = Text()
+    made.append("\n".join(head), "bold")
+    for line in chain.from_iterable(told):
+        made.append(f"\n{line}")
+        for state in STATE.finditer(line):
+            begin = len(made) - len(line)
+            if line[: state.start()].strip() or state.start() <= len(INDENT):  # else it is folded prose
+                made.stylize(STYLES[state[0]], begin + state.start(), begin + state.end())
     return made
-
-
-def _width_needed(columns: Sequence[str], rows: Rows) -> int:
-    """Characters a line needs so that only prose is folded, to no less than it needs."""
-    needed = 0
-    for n, column in enumerate(columns):
-        cells = [column, *[one_line(row[n]) for row in rows]]
-        widest = max(map(len, cells))
-        needed += min(widest, _least(cells)) if column in PROSE else widest
-    return needed + 2 * (len(columns) - 1)
 
 
 def terminal() -> "Console | None":

@@ -196,7 +196,7 @@ async def _show_changes(changes: _Changes, as_json: bool) -> None:
             rows = await changes.rows(islice(changes.known.values(), SHOWN_MAX))
             if len(changes.known) > SHOWN_MAX:
                 rows.append(["", f"and {len(changes.known) - SHOWN_MAX} more", "", "", ""])
-            live.update(output.rich_table(WATCHED, rows, console.width), refresh=True)
+            live.update(output.coloured_table(WATCHED, rows, console.width), refresh=True)
             await asyncio.sleep(PERIOD)
 
 

@@ -274,8 +274,8 @@ class Connection:
     def say_unchecked(self, task_id: str, step: StepPlan) -> None:
         """Warn that a result is on record which nobody could check."""
         log.warning(
-            "task %s: the result of %s is not checked by its type, as no agent here has %s/%s; give that to "
-            "Makegood, or to its know() (CLI: --app APP). As long as no call was made of it, "
+            "task %s: the result of %s is not checked by its type, as no agent here has %s/%s; it is with "
+            "--app APP, or where a Makegood has or knows the agent. As long as no call was made of it, "
             "`makegood resolve %s %s done --result JSON --app APP` corrects it",
             *(task_id, step.name, step.agent, step.action, task_id, step.name),
         )
