@@ -87,7 +87,10 @@ def test_a_task_that_is_parked_exits_20_and_a_person_moves_it_on(up: Shell) -> N
     assert "bikes.py has no car-agent/reserve_car, by which the result is to be checked" in unchecked.err
     resolved = up.run(*resolve)
     assert (resolved.code, resolved.out) == (0, "trip-3: resolved reserve_car as done\n")
-    assert "not checked by its type, as no agent here has car-agent/reserve_car; it is with --app" in resolved.err
+    assert (
+        "not checked by its type, as no agent here has car-agent/reserve_car; it is with --app"
+        in resolved.err
+    )
     watched = up.run("watch", "trip-3")
     assert watched.code == 0
     words = 'bob +resolves reserve_car as done: it happened, with the result "C-9": seen'

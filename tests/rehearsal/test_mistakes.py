@@ -1,13 +1,14 @@
 """A mistake in a user's own code ends a rehearsal, with its line; a word of a function does not."""
 
 import re
+from asyncio import to_thread
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 
-from makegood import Agent, Secret, Unknown, plan, step
+from makegood import Agent, Refused, Secret, Unknown, plan, step
 from makegood.cli.main import main
 from makegood.errors import PlanError
 from makegood.testing import FakeService, Ledger, Performance, assert_settled, rehearse
@@ -171,3 +172,21 @@ def test_the_command_takes_it_for_bad_input(
         "AttributeError: 'str' object has no attribute 'append' at app_with_a_mistake.py:6 in book"
         in said.err
     )
+
+
+def test_the_plain_form_of_a_fake_service_is_for_the_thread_of_the_call() -> None:
+    hotels, agent = FakeService("hotels"), Agent("hotel", timeout=10)
+    heard = list[str]()
+
+    @agent.action(undo=None)
+    async def book(guest: str) -> str:
+        try:
+            return (await to_thread(hotels.sync.book, guest=guest)).id
+        except Refused as error:
+            heard.append(str(error))
+            raise
+
+    made = shops.shop(agent, book)
+    rehearse(made.plan, agents=[made.agent])
+    told = ".sync is for the thread that a plain function is called in, and for no other"
+    assert any(told in each for each in heard)

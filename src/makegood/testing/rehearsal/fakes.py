@@ -190,8 +190,8 @@ class SyncFakeService:
         coroutine.close()
         self._service._stage()  # outside of a rehearsal this says so
         raise Refused(
-            f"fake service {self._service.name}: .sync is for plain functions; in an async function, await "
-            "the service itself"
+            f"fake service {self._service.name}: .sync is for the thread that a plain function is called in, "
+            "and for no other that it starts; in an async function, await the service itself"
         )
 
 
