@@ -144,8 +144,8 @@ class FakeService:
         if stage is not None:
             return stage
         raise Refused(
-            f"fake service {self.name} was called outside of a rehearsal; let `makegood rehearse APP:PLAN` "
-            "or a test call it, and put it in the client's place only there: --stage, a fixture"
+            f"fake service {self.name} was called outside of a rehearsal, or in an action's own thread; "
+            "let `makegood rehearse APP:PLAN` or a test call it, and use it only there: --stage, a fixture"
         )
 
 
@@ -190,8 +190,8 @@ class SyncFakeService:
         coroutine.close()
         self._service._stage()  # outside of a rehearsal this says so
         raise Refused(
-            f"fake service {self._service.name}: .sync is for the thread that a plain function is called in, "
-            "and for no other that it starts; in an async function, await the service itself"
+            f"fake service {self._service.name}: .sync is for plain functions; in an async function, await "
+            "the service itself"
         )
 
 
