@@ -142,7 +142,7 @@ def test_agent_that_handed_the_call_back() -> None:
     assert lines(walk)[5:] == [
         "flight: flight-agent handed reserve_flight back unsent: input.to: Expected `int`, got `str`. No "
         "retry is counted; it is offered again at 2026-07-05T10:00:05.000Z. Deploy code whose agent "
-        "flight-agent can read it, and retry it to have it offered at once; or choose from what is said "
+        "flight-agent can read it: a process that starts has it offered at once; or choose from what is said "
         "below.",
         "",
         'What you can do (with --why "..." the history keeps your reason)',

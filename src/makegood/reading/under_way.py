@@ -109,8 +109,8 @@ def _handed_back(step: StepPast, call: str, when: str) -> str:
     agent = step.plan.agent
     return (
         f"{agent} handed {call} back unsent: {unread_of(step)}. No retry is counted; it is offered again "
-        f"{when}. Deploy code whose agent {agent} can read it, and retry it to have it offered at once; or "
-        "choose from what is said below."
+        f"{when}. Deploy code whose agent {agent} can read it: a process that starts has it offered at once; "
+        "or choose from what is said below."
     )
 
 
