@@ -302,7 +302,7 @@ def test_the_os_user_acts_where_nobody_is_named(shell: Shell) -> None:
 
 def test_skip_and_retry(shell: Shell) -> None:
     submit(shell, "trip-1")
-    assert shell.ok("retry", "trip-1") == "trip-1: trying again\n"
+    assert shell.ok("retry", "trip-1") == "trip-1: starting\n"
     needed = shell.run("skip", "trip-1", "reserve_flight")
     assert needed.code == 1
     assert "a later step, or the plan's output, uses its result" in needed.err

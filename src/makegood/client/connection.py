@@ -294,11 +294,11 @@ class Connection:
         with legible(task_id):
             return TaskState(stored.state)
 
-    async def is_paused(self, task_id: str) -> bool:
-        """Whether it starts no call until a person resumes it. Raises UnknownTask, StoreError."""
+    async def head(self, task_id: str) -> Head:
+        """A task as it stands, as the core sees it. Raises UnknownTask, StoreError."""
         stored = await self.stored(task_id)
         with legible(task_id):
-            return decode_head(stored.head).paused
+            return decode_head(stored.head)
 
     async def at_rest(self, task_id: str) -> TaskState:
         """Wait until a task has ended or is parked, by whichever process."""

@@ -129,7 +129,7 @@ class Task(Generic[Out]):
             return SoAlready(CANCELLED_BEFORE.get(state, "already compensating"))
         if state in CANCELLED:
             return CANCELLED[state]
-        paused = await self._connection.is_paused(self.task_id)
+        paused = (await self._connection.head(self.task_id)).paused
         return f"cancelled: what it did is {'undone once it is resumed' if paused else 'being undone'}"
 
     async def pause(self, *, by: str | None = None, why: str = "") -> str:
@@ -143,11 +143,13 @@ class Task(Generic[Out]):
         return "resumed" if fresh else SoAlready("it was not paused")
 
     async def retry(self, step: str | None = None, *, by: str | None = None, why: str = "") -> str:
-        """Try a step (or every step that waits for another try) again now."""
+        """Try a step (or every step that waits for another try) again now; what has not begun starts now."""
         number = -1 if step is None else await self._number(step)
+        begun = (await self._connection.head(self.task_id)).attempt > 0
         await self._act(RetryAsked(number, by or user(), why))
-        paused = await self._connection.is_paused(self.task_id)
-        return "trying again once it is resumed" if paused else "trying again"
+        tried = "trying again" if begun else "starting"
+        paused = (await self._connection.head(self.task_id)).paused
+        return f"{tried} once it is resumed" if paused else tried
 
     async def skip(
         self, step: str, result_json: bytes | str | None = None, *, by: str | None = None, why: str = ""
