@@ -44,6 +44,8 @@ TROUBLE_FOR = 9.0
 """Seconds of trouble before a world heals."""
 STARTS = *(0.0,) * 6, 1.5, 20.0
 """Seconds from its submission to its start."""
+MISDEPLOYED = 0.1
+"""In how many worlds a version is deployed that can read no input."""
 BOUNDLESS = 0.08
 """In how many worlds calls may outlive their bound; only a part of the promise holds there."""
 
@@ -181,7 +183,7 @@ def storm(seed: int) -> Storm:
         tasks=chance.choice((1, 2, 3, 4, 4, 8)),
         engines=chance.choice((1, 1, 2, 2, 3)),
         force=chance.choice((0.3, 1.0, 1.0, 1.5)),
-        happenings=_suitable(happenings(chance), scenario),
+        happenings=_suitable(happenings(chance) + misdeploys(Random(f"{seed} deploy")), scenario),
         lag=chance.choice((0.0, 0.0, 0.001, 0.03, 0.08)),
         spread=chance.choice((0.0, 0.05, 0.8)),
         bound=chance.random() >= BOUNDLESS,
@@ -197,13 +199,21 @@ def _suits(happening: Happening, among: Sequence[Happening], scenario: Scenario)
 
 
 def _suitable(happenings: Sequence[Happening], scenario: Scenario) -> Sequence[Happening]:
-    return [each for each in happenings if _suits(each, happenings, scenario)]
+    suitable = [each for each in happenings if _suits(each, happenings, scenario)]
+    return sorted(suitable, key=lambda each: each.at)
 
 
 def happenings(chance: Random) -> list[Happening]:
     """What happens by itself in a world."""
     makers = chance.choices(list(MAKERS), list(MAKERS.values()), k=chance.choice((0, 1, 2, 4, 6)))
-    return sorted((made for make in makers for made in make(chance)), key=lambda made: made.at)
+    return [made for make in makers for made in make(chance)]
+
+
+def misdeploys(chance: Random) -> list[Happening]:
+    """What happens of deployments: of a chance of its own, as it came to the others later."""
+    if chance.random() >= MISDEPLOYED:
+        return []
+    return [Misdeploy(_moment(chance), chance.choice((0.5, 2.0, 6.0)))]
 
 
 def _moment(chance: Random) -> float:
@@ -247,10 +257,6 @@ def _swizzle(chance: Random) -> Sequence[Happening]:
     ]
 
 
-def _misdeploy(chance: Random) -> Sequence[Happening]:
-    return [Misdeploy(_moment(chance), chance.choice((0.5, 2.0, 6.0)))]
-
-
 def _blackout(chance: Random) -> Sequence[Happening]:
     hours = chance.choice((0.002, 0.02, 1, 3, 8, 24))
     return [Blackout(_moment(chance), 3600.0 * hours)]
@@ -276,7 +282,6 @@ MAKERS: dict[Callable[[Random], Sequence[Happening]], float] = {
     _leave: 2,
     _cut: 3,
     _swizzle: 1,
-    _misdeploy: 1,
     _blackout: 0.8,
     _backup: 0.8,
     _order: 8,
