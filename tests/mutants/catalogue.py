@@ -239,7 +239,7 @@ LIVES = {
 
 BUDGETS = {
     "what never began in a backup was never called": 1000,
-    "a retry counts on a key that has died meanwhile": 4000,
+    "a retry counts on a key that has died meanwhile": 10_000,
     "a planned retry does not keep a task from parking": 6000,
     "a wait-out ends by a clock this process did not watch": 1000,
     "past the pivot a failed step turns the task": 1000,
