@@ -3,6 +3,7 @@
 import pytest
 
 from makegood.core.events import (
+    NULL,
     Answer,
     CancelAsked,
     Claimed,
@@ -12,6 +13,7 @@ from makegood.core.events import (
     Hastened,
     LeaseRenewed,
     PauseAsked,
+    Probed,
     Reply,
     ResolveAsked,
     ResumeAsked,
@@ -484,3 +486,40 @@ def test_nothing_else_is_hastened() -> None:
             again.call("a")
     assert again.tell(Hastened(0, 1)) == [False], "it was tried since"
     assert again.tell(Hastened(0, 2)) == [True]
+
+
+def test_a_probe_that_could_not_tell_is_not_hastened() -> None:
+    bench = Bench(step("a", PROBED, retry={"attempts": 1, "delay": 60}, asks=5)).call("a")
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.wait(LIFE)
+    bench.look()
+    bench.tell(Driven())
+    attempt = bench.opened("a").attempt
+    bench.tell(Claimed(0, attempt, "an agent"))
+    assert bench.tell(HandedBack(0, attempt, "cannot read its input", 600_000)) == [True]
+    assert bench.tell(Hastened(0, attempt)) == [True], "it was handed back"
+    bench.tell(Driven())
+    attempt = bench.opened("a").attempt
+    bench.tell(Claimed(0, attempt, "an agent"))
+    assert bench.tell(Probed(0, attempt, Answer.CANNOT_TELL, error="busy")) == [True]
+    assert bench.phase("a") is Phase.PROBE_PLANNED
+    assert bench.tell(Hastened(0, attempt)) == [False], "the service asked for time"
+
+
+def test_what_was_handed_back_is_offered_as_soon_as_a_person_lets_its_task_go_on() -> None:
+    bench = Bench(step("a", KEYED)).call("a")
+    bench.tell(HandedBack(0, 1, "cannot read its input", 600_000))
+    bench.tell(PauseAsked("ann"))
+    bench.tell(ResumeAsked("ann"))
+    assert bench.due == 0
+
+    parked = Bench(parallel(step("a", KEYED), step("b", BARE))).call("a").call("b")
+    parked.tell(HandedBack(0, 1, "cannot read its input", 600_000))
+    parked.report("b", Reply.UNKNOWN)
+    parked.look()
+    parked.wait(LIFE)
+    parked.look()
+    assert parked.state is TaskState.FAILED
+    parked.tell(ResolveAsked(1, Verdict.DONE, "ann", given=(NULL,)))
+    assert (parked.state, parked.due) == (TaskState.RUNNING, 0)

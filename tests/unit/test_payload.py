@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, NewType, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from makegood import Secret
 from makegood.errors import PayloadError
 from makegood.payload import (
     PAYLOAD_MAX,
@@ -333,6 +334,16 @@ def test_the_limit_is_measured_on_what_is_stored() -> None:
         ),
         (b"[0.1,1e400]", Any, r"^result\[1\]: a number of more digits"),
         (b'{"a":1}', dict[int, int], r"^result: Expected `int`, got `str` as a key"),
+        (
+            b"9007199254740993",
+            float,
+            r"^result: int 9007199254740993 would be read as float 9007199254740992\.0",
+        ),
+        (
+            b'{"a":[1,9007199254740993]}',
+            dict[str, list[float]],
+            r"^result\.a\[1\]: int .* is not equal; declare",
+        ),
         (b'{"at":null}', Leg, "^result: Object missing required field `price`"),
         (b'{"side":-1}', Square, "^result: a side is not negative"),
         (b'"\xff"', str, "^result: "),
@@ -342,6 +353,16 @@ def test_the_limit_is_measured_on_what_is_stored() -> None:
 def test_unreadable_json_is_named_with_its_path(raw: bytes, hint: Any, why: str) -> None:
     with pytest.raises(PayloadError, match=why):
         decode(raw, hint, "result")
+
+
+def test_a_large_int_is_a_float_only_where_one_is_equal_to_it() -> None:
+    assert decode(b"[9007199254740992,1]", list[float]) == [2.0**53, 1.0]
+    assert decode(b"9007199254740993", float | int) == 2**53 + 1
+    assert convert({"a": 2**53 + 1, "b": 1}, dict[str, int]) == {"a": 2**53 + 1, "b": 1}
+    with pytest.raises(PayloadError, match=r"^shop/pay\.b\[0\]: int 9007199254740993 would be read as float"):
+        convert({"b": [2**53 + 1]}, dict[str, list[float]], "shop/pay")
+    with pytest.raises(PayloadError, match=r"^card: an int would be read as a float, which is not equal"):
+        convert(2**53 + 1, Annotated[float, Secret], "card")
 
 
 def test_what_a_users_own_type_raises_is_named_too() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from makegood import Agent, Unknown, call, plan, step
+from makegood.agents.runner import CALLS_MAX
 from makegood.client.connection import Connection
 from makegood.client.task import Task
 from makegood.core.events import HandedBack, Hastened, Restored, TaskSubmitted, decode_row
@@ -133,6 +134,46 @@ def test_processes_that_come_and_cannot_read_it_either_try_it_once_in_all() -> N
 
     before, after = run(main())
     assert after == before + 1
+
+
+slowly = Agent("shop")
+
+
+@slowly.action(name="look", reads=True)
+async def look_slowly(what: Any) -> str:
+    await sleep(5)
+    return f"seen {what}"
+
+
+def test_a_process_that_comes_takes_no_more_than_it_has_room_for() -> None:
+    """The rest would be taken once more by the one that cannot read it and is still up."""
+
+    async def main() -> tuple[int, int]:
+        file = MemoryFile()
+        old, new = engine_with(file, numbers), engine_with(file, slowly)
+        await old.start()
+        await old.store.save_plan(looks.version, looks.name, looks.document.canonical())
+        names = [f"t{n}" for n in range(CALLS_MAX + 100)]
+        await gather(
+            *(old.desk.submit(looks.plan, n, TaskSubmitted(msgspec.Raw(b'"kettle"'))) for n in names)
+        )
+        await sleep(2_000)
+        before = await handed_back(old, names)
+        await new.start()
+        await sleep(150)
+        states = {stored.state for stored in await old.store.load(names) if stored is not None}
+        assert states == {TaskState.COMPLETED}
+        after = await handed_back(old, names)
+        for engine in (new, old):
+            await engine.stop()
+        return before, after
+
+    async def handed_back(engine: Engine, names: list[str]) -> int:
+        rows = [decode_row(row.body) for name in names for row in await engine.store.history(name)]
+        return sum(isinstance(fact, HandedBack) for row in rows for fact in row.facts)
+
+    before, after = run(main())
+    assert after == before
 
 
 def test_what_nobody_could_read_for_long_is_found_by_the_doctor_and_as_stuck() -> None:

@@ -340,8 +340,8 @@ class Runner:
     async def _rounds(self) -> None:
         await self._look_for_offers()
         if not self._came:
-            await hasten(self._desk, self._able, self._began)
-            self._came = True
+            free = THREADS_MAX - len(self._flights) - self._reserved
+            self._came = await hasten(self._desk, self._able, self._began, at_most=free)
 
     async def _look_for_offers(self) -> None:
         async for stored in self._desk.due():

@@ -59,6 +59,7 @@ def resume(draft: Draft, event: ResumeAsked) -> bool:
     if not draft.head.paused:
         return False
     draft.head.paused = False
+    _offer_anew(draft)
     lanes.advance(draft)
     return True
 
@@ -189,7 +190,15 @@ def _move_on(draft: Draft) -> None:
     """A parked task goes on in the direction it remembers; it may park again at once."""
     if draft.head.state is TaskState.FAILED:
         draft.task(TaskState.RUNNING if draft.forward else TaskState.COMPENSATING)
+        _offer_anew(draft)
     lanes.advance(draft)
+
+
+def _offer_anew(draft: Draft) -> None:
+    """Who could not make a call before the task stood still may be another by now."""
+    for step, opened in list(draft.head.open.items()):
+        if opened.handed_back and draft.phase(step) in PLANNED:
+            at_once(draft, step)
 
 
 def _refuse_ended(draft: Draft, done_to_it: str) -> None:

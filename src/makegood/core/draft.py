@@ -77,7 +77,7 @@ class Draft:
             raise IllegalMove(f"step {self.step(step).name}: {Phase(phase).name} -> {to.name}")
         opened = self.touch(step)
         self.marks[step] = to
-        opened.since, opened.due = self.now, due
+        opened.since, opened.due, opened.handed_back = self.now, due, False
         if to not in OPEN:
             del self.head.open[step]
             self.touched.discard(step)

@@ -170,7 +170,8 @@ class Open(msgspec.Struct, array_like=True):
     `doubt`: a call of this lane may have had an effect that nobody heard of; `unkeyed`: one ran without its
     key; `fate`: (undo lane) how the forward lane ended; `surfaced`: late evidence came that the effect was
     live; `error` what the last call said, cut short; `late` until when a call that had outlived its bound may
-    still have reached the service: what the service said before is not the last word.
+    still have reached the service: what the service said before is not the last word; `handed_back`: an agent
+    claimed the step's call and could not make it, so that it is offered again when it is due.
     """
 
     since: Millis = 0
@@ -194,6 +195,7 @@ class Open(msgspec.Struct, array_like=True):
     error: str = ""
     key_until: Millis = 0
     late: Millis = 0
+    handed_back: bool = False
 
 
 class Head(msgspec.Struct, array_like=True):

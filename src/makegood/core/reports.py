@@ -21,7 +21,6 @@ from makegood.core.record import (
     KIND_OF,
     OFFERED,
     PLAN_OF,
-    PLANNED,
     Kind,
     News,
     Open,
@@ -91,8 +90,9 @@ def handed_back(draft: Draft, event: HandedBack) -> bool:
     if phase not in CALLED or draft.head.open[event.step].attempt != event.attempt:
         return False
     opened = draft.move(event.step, PLAN_OF[phase], draft.now + event.wait)
-    opened.news, opened.error = News.NONE, event.why[:ERROR_KEPT]
+    opened.handed_back = True
     if KIND_OF[phase] is not Kind.PROBE:
+        opened.news, opened.error = News.NONE, event.why[:ERROR_KEPT]
         _never_begun(opened, draft.step(event.step))
     if phase == Phase.CALLED and not draft.forward:
         lanes.give_up(draft, event.step)
@@ -102,17 +102,12 @@ def handed_back(draft: Draft, event: HandedBack) -> bool:
     return True
 
 
-def was_handed_back(mark: int, opened: Open) -> bool:
-    """Whether an agent that claimed the step's call could not make it, so that it is offered again later."""
-    return mark in PLANNED and opened.attempt > 0 and opened.news is News.NONE and bool(opened.error)
-
-
 def hastened(draft: Draft, event: Hastened) -> bool:
     """A call that waits to be offered again is offered now: another process has come, which may read it."""
     opened = draft.head.open.get(event.step)
     if opened is None or opened.attempt != event.attempt or opened.due <= draft.now:
         return False
-    if not was_handed_back(draft.marks[event.step], opened):
+    if not opened.handed_back:
         return False
     draft.touch(event.step).due = draft.now
     lanes.advance(draft)

@@ -9,7 +9,6 @@ from makegood.core.events import decode_row
 from makegood.core.machine import due
 from makegood.core.plan import Millis, Plan, pinned_plan
 from makegood.core.record import Head, TaskState, decode_head
-from makegood.core.reports import was_handed_back
 from makegood.errors import PlanError, StoreError
 from makegood.reading.waiting import task_waiting
 from makegood.store.protocol import Query, Store, Stored
@@ -95,7 +94,7 @@ class _Looking:
             self.work.handed_back += back
 
     async def _handed_back(self, task_id: str, head: Head, plan: Plan) -> list[HandedBack]:
-        back = [step for step, opened in head.open.items() if was_handed_back(head.marks[step], opened)]
+        back = [step for step, opened in head.open.items() if opened.handed_back]
         rows = [decode_row(row.body) for row in await self._store.history(task_id)] if back else []
         return [
             HandedBack(

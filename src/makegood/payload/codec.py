@@ -10,13 +10,23 @@ import msgspec
 from makegood.errors import PayloadError
 from makegood.payload import foreign
 from makegood.payload.defaults import own_defaults
-from makegood.payload.faults import first_difference, naive, too_deep, too_large, unencodable, unreadable
+from makegood.payload.faults import (
+    first_difference,
+    inexact,
+    naive,
+    too_deep,
+    too_large,
+    unencodable,
+    unreadable,
+)
 from makegood.payload.finding import sort_sets, unknown_field
-from makegood.payload.floats import kept_float, told_where
+from makegood.payload.floats import holds_large_int, kept_float, rounded_int, told_where
 from makegood.payload.parts import naive_moment
 from makegood.payload.traits import traits_of
 
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+LARGE = re.compile(rb"[0-9]{16}")
+"""In JSON with an int that a float may not keep."""
 BRACKETS = re.compile(rb"[\[\]{}]")
 NAIVE = re.compile(rb'"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+"')
 """How a moment without a time zone is written."""
@@ -62,7 +72,10 @@ class Codec:
         field that the type does not have: nothing is dropped."""
         if self._traits.form is not None:
             self._check_known(_any(raw, where), where)
-        return self._read(raw, where)
+        value = self._read(raw, where)
+        if self._traits.holds_floats and LARGE.search(raw):
+            self._check_ints(_any(raw, where), value, where)
+        return value
 
     def convert(self, builtins: Any, where: str = "value") -> Any:
         """The value from decoded JSON; raises as `decode`.
@@ -75,7 +88,17 @@ class Codec:
             self._finish(value)
         except Exception as error:
             raise unreadable(where, error, self._traits.marks, self.hint) from None
+        if self._traits.holds_floats and holds_large_int(builtins):
+            self._check_ints(builtins, value, where)
         return value
+
+    def _check_ints(self, json: Any, value: Any, where: str) -> None:
+        """Raise PayloadError for an int that was read as a float which is not equal to it."""
+        if self._traits.holds_sets:  # their JSON has another order
+            return
+        rounded = rounded_int(json, msgspec.json.decode(self._write(value)), where)
+        if rounded is not None:
+            raise inexact(*rounded, where, self._traits.marks)
 
     def _encode(self, value: Any) -> bytes:
         """Sets have no order of their own; equal sets must still give equal bytes."""

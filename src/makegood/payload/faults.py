@@ -57,6 +57,13 @@ def naive(where: str) -> PayloadError:
     )
 
 
+def inexact(path: str, given: int, kept: float, where: str, marks: Marks) -> PayloadError:
+    """The error for an int in the place of a float that cannot be equal to it."""
+    hidden = marks.hides(path.removeprefix(where))
+    said = "an int would be read as a float" if hidden else f"int {given} would be read as float {kept!r}"
+    return PayloadError(f"{marks.shown(path, where)}: {said}, which is not equal; declare int or Decimal")
+
+
 def unencodable(value: Any, where: str, error: Exception, marks: Marks) -> PayloadError:
     """The error for a value that could not be written: names the innermost part that is at fault.
 

@@ -27,6 +27,7 @@ class Traits(msgspec.Struct):
     holds_validated: bool = False
     holds_defaults: bool = False
     holds_decimals: bool = False
+    holds_floats: bool = False
     several_forms: bool = False
     partly_equal: bool = False
     form: Form | None = None
@@ -70,6 +71,7 @@ def _note(traits: Traits, kind: types.Type) -> None:
     traits.holds_validated |= is_validated_dataclass(cls)
     traits.holds_defaults |= leaves_defaults_out(cls)
     traits.holds_decimals |= isinstance(kind, types.DecimalType)
+    traits.holds_floats |= isinstance(kind, types.FloatType)
     traits.several_forms |= model or isinstance(kind, types.FloatType | types.DecimalType)
     traits.partly_equal |= _compares_partly(cls) or _has_inexact_keys(kind)
 

@@ -37,6 +37,7 @@ from makegood.core.record import (
     CALL_OF,
     CALLED,
     FORWARD_OPEN,
+    KIND_OF,
     OFFER_OF,
     PLANNED,
     REPORTED,
@@ -170,7 +171,7 @@ class StepPast(msgspec.Struct):
         if before in CALLED:
             lane.unread = heard.why if isinstance(heard, HandedBack) and heard.wait else ""
         if isinstance(heard, HandedBack):
-            lane.error = f"handed back: {heard.why}"
+            self._back(lane, before, f"handed back: {heard.why}")
             self.calls.pop(heard.attempt, None)
         elif isinstance(heard, Probed):
             lane.asked = heard.error
@@ -182,6 +183,13 @@ class StepPast(msgspec.Struct):
             lane.asked = NO_ANSWER
         elif to in REPORTED and before in BY_KEY:
             lane.error = KEY_DIED
+
+    def _back(self, lane: Lane, before: Phase, why: str) -> None:
+        """What the call itself said stays, where it was its probe that was handed back."""
+        if KIND_OF[before] is Kind.PROBE:
+            lane.asked = why
+        else:
+            lane.error = why
 
 
 class Past:

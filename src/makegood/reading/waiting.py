@@ -27,7 +27,7 @@ from makegood.core.record import (
     Phase,
     TaskState,
 )
-from makegood.core.reports import REPORT_GRACE, was_handed_back
+from makegood.core.reports import REPORT_GRACE
 from makegood.core.words import moment
 from makegood.reading.standing import blocking
 from makegood.reading.words import WAITED_FOR, call_of, news_of, span
@@ -185,12 +185,12 @@ def _planned(head: Head, step: StepPlan, phase: Phase, opened: Open, now: Millis
         return _held_back(head, now)
     if opened.due <= now:
         return "scheduler", 0, f"a scheduler hands out {call}"
+    if opened.handed_back:
+        return "agent", opened.due, f"{call} was handed back by its agent and is offered again"
     if kind is Kind.PROBE:
         return "probe", opened.due, f"{call} asks the service (ask {opened.asks + 1} of {step.asks})"
     if not opened.attempt and opened.due == head.start_at:
         return "scheduler", opened.due, f"the task is to start then; a scheduler hands out {call}"
-    if was_handed_back(phase, opened):
-        return "agent", opened.due, f"{call} was handed back by its agent and is offered again"
     return "backoff", opened.due, f"{call} is tried again (retry {opened.retries})"
 
 
@@ -198,8 +198,7 @@ def moved_at(head: Head, step: int) -> Millis:
     """Since when an open step stands as it does: since its first call, where that is handed back again and
     again, which moves nothing."""
     opened = head.open[step]
-    back = was_handed_back(head.marks[step], opened)
-    return (opened.started_at if back else 0) or opened.since
+    return (opened.started_at if opened.handed_back else 0) or opened.since
 
 
 def _held_back(head: Head, now: Millis) -> tuple[str, Millis, str]:
