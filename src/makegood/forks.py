@@ -2,13 +2,16 @@
 
 Code of an app may fork, and what it does in the child is its own. But a child that comes back into the event
 loop would go on with the calls that are under way, and one that comes back into the thread of a pool would
-take up the next: each would be made twice, under one claim.
+take up the next, or wait for one as long as the machine is up: each would be made twice, under one claim.
 """
 
 import asyncio
 import logging
 import os
+import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from concurrent.futures import thread as pools
 from typing import Any, NoReturn
 from weakref import WeakSet
@@ -40,7 +43,7 @@ def _in_the_fork() -> None:
     if _forking.loop in _loops:
         _end_in_place_of_the_next_turn(_forking.loop)
     if _loops:
-        _end_in_place_of_the_next_call(threading.get_ident())
+        _end_in_place_of_an_answer(threading.get_ident())
 
 
 def _end_in_place_of_the_next_turn(loop: asyncio.AbstractEventLoop) -> None:
@@ -55,17 +58,21 @@ def _end_in_place_of_the_next_turn(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.Handle._run = end_or_run  # type: ignore[method-assign, assignment]  # in the child alone
 
 
-def _end_in_place_of_the_next_call(thread: int) -> None:
-    """What the thread of a pool takes up next is its parent's. Pools of the child have their own threads."""
+def _end_in_place_of_an_answer(thread: int) -> None:
+    """What the thread of a pool did before the fork is for its parent to answer, and so is what it takes up
+    next. Pools of the child have their own threads."""
     work: Any = pools._WorkItem  # every pool of threads comes by here
-    run = work.run
 
-    def end_or_run(item: object, *context: object) -> None:
-        if threading.get_ident() == thread:
-            _end("a thread")
-        run(item, *context)
+    def end_or(answer: Callable[[Future[Any], Any], None]) -> Callable[[Future[Any], Any], None]:
+        def end_or_answer(future: Future[Any], said: Any) -> None:
+            if threading.get_ident() == thread and sys._getframe(1).f_code is work.run.__code__:
+                _end("a thread")
+            answer(future, said)
 
-    work.run = end_or_run  # in the child alone
+        return end_or_answer
+
+    for name in ("set_result", "set_exception"):  # in the child alone
+        setattr(Future, name, end_or(getattr(Future, name)))
 
 
 def _end(where: str) -> NoReturn:

@@ -509,6 +509,51 @@ def test_a_deadline_is_told_as_long_as_it_may_turn_the_task() -> None:
     assert "Its deadline" not in walk.why()
 
 
+def test_the_deadline_of_a_paused_task_is_told() -> None:
+    walk = Walk(deadline=60_000)
+    walk.commit(PauseAsked("ann"))
+    walk.wait(61)
+    passed = "Its deadline passed at 2026-07-05T10:01:00.000Z: what was done is undone, once it is resumed."
+    assert passed in lines(walk)
+
+
+def test_the_deadline_of_a_step_is_told() -> None:
+    walk = Walk({"series": [step("hotel", KEYED, deadline=20), step("car")]})
+    walk.call("hotel")
+    ahead = "The deadline of hotel is 2026-07-05T10:00:20.000Z: if it is not done by then, what was done is"
+    assert ahead in walk.why()
+    walk.wait(21)
+    assert "The deadline of hotel passed at 2026-07-05T10:00:20.000Z: what was done is undone" in walk.why()
+    walk.inspect()
+    assert "The deadline of" not in walk.why()
+
+
+def test_a_probe_that_was_handed_back_did_not_ask() -> None:
+    walk = lost_hotel()
+    walk.wait(60)
+    walk.inspect()
+    walk.call("hotel")
+    walk.commit(HandedBack(0, walk.attempt("hotel"), "input.to: no such field", 15_000))
+    assert waits_for(walk) == "agent"
+    said = walk.why()
+    assert "hotel: hotel-agent handed its probe find_hotel back unsent: input.to: no such field. No" in said
+    assert "could not tell" not in said
+    assert "makegood resolve trip-9f3a hotel done" in said
+    assert "in the place of the recorded one" not in said, "there is none"
+    assert walk.step("hotel")["error"] == "connection reset"
+    assert walk.step("hotel")["probeError"] == "handed back: input.to: no such field"
+
+
+def test_a_retry_that_nobody_hands_out_keeps_the_word_that_led_to_it() -> None:
+    walk = Walk()
+    walk.call("flight")
+    walk.report("flight", Reply.TRANSIENT, error="503 busy")
+    walk.inspect()
+    walk.wait(5)
+    assert waits_for(walk) == "scheduler"
+    assert "flight: certainly no effect: 503 busy; a scheduler hands out reserve_flight." in lines(walk)
+
+
 def test_a_pivot_whose_service_knows_its_key_for_ever_is_out_of_tries() -> None:
     walk = Walk({"series": [step("pay", KEYED, pivot=True, retry={"attempts": 1})]})
     walk.call("pay")

@@ -25,6 +25,7 @@ from makegood.core.record import (
     ASKS_A_PERSON,
     CERTAINLY_NOT,
     ENDED,
+    FORWARD_OPEN,
     OPEN,
     UNDO_OPEN,
     Direction,
@@ -167,7 +168,8 @@ def _corrections(
     for step in plan.steps:
         act = ResolveAsked(step.index, Verdict.DONE, NOBODY, given=(NULL,))
         read_by = {step.index, *plan.readers_of.get(step.name, ())}
-        if not read_by.isdisjoint(unread) and _taken(Draft(plan, task_id, head, now), act):
+        held = head.marks[step.index] not in FORWARD_OPEN
+        if held and not read_by.isdisjoint(unread) and _taken(Draft(plan, task_id, head, now), act):
             yield OpenAct("resolve", step.name, Verdict.DONE.value, result=True, corrects=True)
 
 

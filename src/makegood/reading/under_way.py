@@ -67,7 +67,8 @@ def _sentences(
             offered = f"{call} has been offered since {since}, and no agent has claimed it."
             return f"{offered} {_who_can(step.plan, alive)}".rstrip()
         case "supervisor" | "scheduler":
-            return f"{waiting.next}.{_missing(waiting.on, alive)}"
+            said = news_of(opened) if waiting.on == "scheduler" else ""
+            return f"{said}{said and '; '}{waiting.next}.{_missing(waiting.on, alive)}"
         case _:
             return f"{waiting.next}."
 

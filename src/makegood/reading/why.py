@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from makegood.core.events import Row
-from makegood.core.lanes import heeds_deadline
 from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
     ENDED,
+    FORWARD_OPEN,
     UNDO_OPEN,
     Direction,
     Head,
@@ -93,21 +93,29 @@ def _remarks(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> I
     if head.pending and plan.pivot is not None:
         yield f"It is to be undone: {head.pending}."
         yield f"Before that it must be known whether {plan.steps[plan.pivot].name}, its pivot, happened."
-    yield from _deadline(head, now)
+    yield from _deadlines(plan, head, now)
     for at, step in past.announced:
         whose = "Its deadline" if step < 0 else f"The deadline of {plan.steps[step].name}"
         yield f"{whose} was found passed at {moment(at)}; past the point of no return the task only goes on."
 
 
-def _deadline(head: Head, now: Millis) -> Iterator[str]:
+def _deadlines(plan: Plan, head: Head, now: Millis) -> Iterator[str]:
     """What comes of it if it is not done in time, as long as it may be undone for that."""
-    if not head.deadline or head.pivoted or head.pending or not heeds_deadline(head):
+    if head.pivoted or head.pending or head.direction is Direction.UNDO:
         return
-    at = moment(head.deadline)
-    if head.deadline > now:
-        yield f"Its deadline is {at}: if it is not done by then, what was done is undone."
-    else:
-        yield f"Its deadline passed at {at}: what was done is undone, as soon as a process sees to it."
+    if head.deadline and not head.deadline_heard:
+        yield _deadline("Its deadline", head.deadline, now, paused=head.paused)
+    for step, opened in head.open.items():
+        if opened.deadline and head.marks[step] in FORWARD_OPEN:
+            whose = f"The deadline of {plan.steps[step].name}"
+            yield _deadline(whose, opened.deadline, now, paused=head.paused)
+
+
+def _deadline(whose: str, at: Millis, now: Millis, *, paused: bool) -> str:
+    if at > now:
+        return f"{whose} is {moment(at)}: if it is not done by then, what was done is undone."
+    once = "once it is resumed" if paused else "as soon as a process sees to it"
+    return f"{whose} passed at {moment(at)}: what was done is undone, {once}."
 
 
 def _paused(past: Past) -> Iterator[str]:
