@@ -199,7 +199,7 @@ BAD: dict[str, Bad] = {
     "a field twice": _input('{"who":"a","who":"b"}', "INPUT: ", "the key 'who' stands twice", "keep one"),
     "too large a number": _input('{"who":1e400}', "INPUT: a number in it is too large", "4,300 digits"),
     "not a number": _input('{"who":NaN}', "INPUT: JSON is malformed", "NaN and infinity have no JSON"),
-    "nan alone": _input("-Infinity", "NaN and infinity have no JSON", "give null, or leave it out"),
+    "nan alone": _input("NaN", "NaN and infinity have no JSON", "give null, or leave it out"),
     "deep": _input("-", "INPUT: it is nested too deeply", "make it flatter", stdin=b"[" * 100_000),
     "not UTF-8": _input('{"who":"\udcff"}', "INPUT: ", "Invalid UTF-8"),
     "half a surrogate pair": _input('{"who":"\\ud800"}', "INPUT: ", "surrogate"),
