@@ -97,7 +97,7 @@ def json_line(value: Any) -> str:
 def table(columns: Sequence[str], rows: Rows) -> None:
     """A table, nothing in it cut; on a terminal it is folded to the width, and with rich it is coloured."""
     console = terminal()
-    if console is not None:
+    if console is not None and not console.no_color:  # rich itself would still write the head bold
         console.print(coloured_table(columns, rows, console.width), soft_wrap=True)
         return
     for line in chain.from_iterable(table_lines(columns, rows, room())):
@@ -187,7 +187,7 @@ def coloured_table(columns: Sequence[str], rows: Rows, width: int) -> "Text":
 
 
 def terminal() -> "Console | None":
-    """A rich console when stdout is a terminal and rich is installed. rich itself heeds NO_COLOR."""
+    """A rich console when stdout is a terminal and rich is installed."""
     if not _is_terminal(sys.stdout) or os.environ.get("TERM") == "dumb" or find_spec("rich") is None:
         return None
     from rich.console import Console
