@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from makegood.cli.layout import cells, table_lines
+from makegood.cli.layout import cells, folded, row_lines, table_lines
 from makegood.cli.output import coloured_table
 from tests.cli.terminal import APP, Shell
 
@@ -137,6 +137,17 @@ def test_wide_characters_take_two_cells() -> None:
         told = lines_of(("STEP", "WHAT"), [["pay", "長い名前の" * 20]], width)
         assert max(map(cells, told)) <= width
         assert "".join(told).replace(" ", "") == "STEPWHATpay" + "長い名前の" * 20
+
+
+@pytest.mark.parametrize("text", ["x" * 70, "ab " + "y" * 90, '{"what":"' + "z" * 75 + '"}', "予" * 50])
+def test_nothing_of_a_long_word_is_left_out(text: str) -> None:
+    for width in range(24, 110):
+        told = lines_of(("input", "WHAT"), [["output", text]], width)
+        assert "".join(told).replace(" ", "") == "inputWHAToutput" + text.replace(" ", "")
+        told = row_lines(("taskId", text), (11, 0), width)
+        assert "".join(told).replace(" ", "") == "taskId" + text.replace(" ", "")
+        told = folded(f"    {text}", width)
+        assert "".join(told).replace(" ", "") == text.replace(" ", "")
 
 
 LONG = "order-" + "0123456789" * 4

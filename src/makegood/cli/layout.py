@@ -79,7 +79,8 @@ def _stacked(row: Sequence[str], width: int) -> list[str]:
             lines[-1] += GAP + cell
         else:
             lines.append(INDENT + cell)
-    return lines + (_wrapped(INDENT + last, width, INDENT) if last.strip() else [])
+    below = _wrapped(last, width - len(INDENT)) if last.strip() else []
+    return lines + [f"{INDENT}{line}" for line in below]
 
 
 def _has_no_room(lead: str, text: str, width: int) -> bool:
@@ -93,10 +94,11 @@ def _beside(lead: str, text: str, width: int | None, *, below: bool = False) -> 
         return [f"{lead}{text}".rstrip()]
     below = below or _has_no_room(lead, text, width)
     margin = INDENT if below else " " * cells(lead)
-    lines = _wrapped(margin + text, max(width, len(margin) + PROSE_WIDTH_MIN), margin)
+    first, *more = _wrapped(text, max(width - len(margin), PROSE_WIDTH_MIN))
+    rest = [f"{margin}{line}" for line in more]
     if below:
-        return [*filter(None, [lead.rstrip()]), *lines]
-    return [(lead + lines[0][len(margin) :]).rstrip(), *lines[1:]]
+        return [*filter(None, [lead.rstrip()]), f"{margin}{first}".rstrip(), *rest]
+    return [f"{lead}{first}".rstrip(), *rest]
 
 
 def _least(texts: Iterable[str]) -> int:
@@ -109,7 +111,7 @@ SECOND_CELL = "\0"
 """Behind a wide character while a text is folded, so that it counts for two. `one_line` leaves none of it."""
 
 
-def _wrapped(line: str, width: int, indent: str) -> list[str]:
+def _wrapped(line: str, width: int, indent: str = "") -> list[str]:
     """A line folded to a width; what goes on below begins with `indent`."""
     wrapper = TextWrapper(width, subsequent_indent=indent, break_on_hyphens=False)
     if cells(line) <= len(line):
