@@ -200,6 +200,9 @@ BAD: dict[str, Bad] = {
     "too large a number": _input('{"who":1e400}', "INPUT: a number in it is too large", "4,300 digits"),
     "not a number": _input('{"who":NaN}', "INPUT: JSON is malformed", "NaN and infinity have no JSON"),
     "nan alone": _input("NaN", "NaN and infinity have no JSON", "give null, or leave it out"),
+    "nan in a text": _input(
+        "my nan says", "INPUT: JSON is malformed: invalid character", "a text is written"
+    ),
     "deep": _input("-", "INPUT: it is nested too deeply", "make it flatter", stdin=b"[" * 100_000),
     "not UTF-8": _input('{"who":"\udcff"}', "INPUT: ", "Invalid UTF-8"),
     "half a surrogate pair": _input('{"who":"\\ud800"}', "INPUT: ", "surrogate"),

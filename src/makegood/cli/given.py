@@ -25,9 +25,10 @@ READ_MAX = 16 * PAYLOAD_MAX
 """The most bytes that are read: a payload is measured as it is stored, without spaces and escapes."""
 ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 """A time zone at the end of a moment."""
-NO_JSON = re.compile(rb"-?\b(?:NaN|Infinity|nan|inf)\b")
 TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"?')
-"""In what is meant to be JSON."""
+"""The texts in what is meant to be JSON; the last of them may have no end."""
+NO_NUMBER = re.compile(rb"(?:^|[\[:,])\s*-?(?:NaN|Infinity|nan|inf)\s*(?:$|[\],}])")
+"""NaN or infinity, in the place of a value."""
 WORD_MAX = 60
 """Characters of what is no JSON up to which it is shown as the text that may be meant."""
 
@@ -93,7 +94,7 @@ def read_json(source: str, what: str, example: str = "") -> bytes:
 
 def _as_in_a_shell(source: str) -> str:
     """How to give it: JSON lost its quotes to the shell, and a plain word is text that never had any."""
-    if NO_JSON.fullmatch(source.encode("utf-8", "replace")):
+    if NO_NUMBER.fullmatch(source.encode("utf-8", "replace")):
         return "give null, or leave it out"
     if source[0] in '{["' or not source.isprintable() or len(source) > WORD_MAX:
         return "in a shell, put it in single quotes"
@@ -141,7 +142,7 @@ def _reason(error: Exception, raw: bytes) -> str:
     """Why it is no JSON; one message of the decoder stands for three."""
     if isinstance(error, RecursionError):
         return "it is nested too deeply; make it flatter, a list of parts say"
-    if NO_JSON.search(TEXTS.sub(b'""', raw)):
+    if NO_NUMBER.search(TEXTS.sub(b'""', raw)):
         return "JSON is malformed: NaN and infinity have no JSON"
     if isinstance(error, msgspec.ValidationError):  # without a type it only says this, and no place
         return "a number in it is too large; a double or an integer of 4,300 digits cannot hold it"
