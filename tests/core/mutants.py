@@ -288,11 +288,11 @@ MUTANTS = (
         ACTS + "the_key_that_a_repeated_blind_undo_finds_its_effect_by_can_be_forgotten_before_it_is_made",
     ),
     Mutant(
-        "an undo that was sent and failed is a person's",
+        "the result is corrected that a failed undo was made of",
         "resolving.py",
         "not (opened.first_at or opened.landing or opened.doubt)",
         "not (opened.landing or opened.doubt)",
-        CORRECTING + "an_undo_about_to_be_called_or_called_before_is_no_persons",
+        CORRECTING + "the_result_that_an_undo_was_made_of_stays",
     ),
     Mutant(
         "a result is corrected though a call was made of it",

@@ -8,6 +8,7 @@ import pytest
 from makegood.core.events import (
     Answer,
     CancelAsked,
+    Driven,
     Event,
     PauseAsked,
     Reply,
@@ -28,7 +29,6 @@ from makegood.testing.shorthand import (
     PIVOT,
     PROBED,
     READS,
-    TOMB,
     parallel,
     series,
     step,
@@ -337,6 +337,14 @@ def test_absent_is_not_believed_while_the_call_may_be_on_its_way() -> None:
     assert bench.state is TaskState.COMPLETED
 
 
+def test_a_result_is_given_for_done_alone() -> None:
+    """With another verdict it would be dropped in silence."""
+    bench = in_doubt()
+    refused(bench, resolve(0, Verdict.ABSENT, result=True), "a result is given for done, not for absent")
+    refused(stuck(), resolve(0, Verdict.UNDONE, result=True), "a result is given for done, not for undone")
+    bench.tell(resolve(0, Verdict.ABSENT))
+
+
 def test_a_word_holds_for_the_step_as_it_was_seen() -> None:
     bench = Bench(step("a", BARE)).ends("a", Reply.UNKNOWN)
     early = bench.head.stands_since(0)
@@ -440,10 +448,25 @@ def test_resolving_one_of_two_parks_again() -> None:
         assert bench.state is state
 
 
-def test_a_tombstone_is_no_reason_to_resolve() -> None:
-    bench = Bench(step("a", TOMB)).ends("a", Reply.UNKNOWN)
+def test_a_call_in_doubt_that_nobody_repeats_may_be_a_persons() -> None:
+    """Where no process has its action any more; a pivot cannot even be cancelled then."""
+    for offered in (False, True):
+        bench = Bench(PIVOTED).done("a").ends("p", Reply.UNKNOWN)
+        if offered:  # and claimed by nobody: that is taken back
+            bench.tell(Driven())
+        assert bench.phase("p") is (Phase.OFFERED if offered else Phase.PLANNED)
+        refused(bench, resolve(1, Verdict.ABSENT), "may still be on its way, and nobody waits for that while")
+        refused(
+            bench, resolve(1, Verdict.ABSENT), "resolve it as done, if it is, or start a process that has"
+        )
+        refused(bench, resolve(1, Verdict.KEPT), "step p is in doubt|nobody waits for that")
+        bench.tell(CANCEL, resolve(1, Verdict.DONE))
+        assert (bench.phase("p"), bench.phase("b")) == (Phase.DONE, Phase.PLANNED)
+
+
+def test_what_was_never_called_did_not_happen_and_is_no_persons() -> None:
     refused(
-        bench, resolve(0, Verdict.DONE), "step a is about to be called: it does not wait for a person's word"
+        Bench(A), resolve(0, Verdict.DONE), "step a is about to be called: it does not wait for a person's"
     )
 
 

@@ -93,7 +93,7 @@ def test_a_result_that_a_call_was_made_of_stays() -> None:
     undone = Bench(series(step("a", KEYED), step("b", KEYED, OF_A), step("c", KEYED))).done("a", "b")
     undone.tell(CancelAsked("ann"))
     undone.done("b")
-    stays(undone, correct, "is being undone: it does not wait")
+    stays(undone, correct, "a: b has been called with its result, which stays as it is")
 
 
 def test_without_a_result_there_is_nothing_to_correct() -> None:
@@ -124,24 +124,48 @@ def test_an_unsent_undo_may_be_left_and_tried_again() -> None:
     stays(bench, word(Verdict.DONE), "its undo is stuck: resolve it as undone, absent, kept or left")
 
 
-def test_an_undo_about_to_be_called_or_called_before_is_no_persons() -> None:
-    fresh = Bench(series(step("a", KEYED), step("b", KEYED))).done("a")
-    fresh.tell(CancelAsked("ann"))
-    stays(fresh, word(Verdict.UNDONE), "is being undone: it does not wait")
+def unclaimed_undo(*replies: Reply) -> Bench:
+    """An undo waits for an agent, after calls of it that ended so."""
+    bench = Bench(series(step("a", KEYED), step("b", KEYED))).done("a")
+    bench.tell(CancelAsked("ann"))
+    for reply in replies:
+        stays(bench.call("a"), word(Verdict.UNDONE), "is being undone: it does not wait")
+        bench.report("a", reply)
+        bench.look()
+    return bench.wait(bench.due or 0)
+
+
+def test_an_undo_that_nobody_claims_is_a_persons() -> None:
+    """Where no process has its action any more, nobody would ever hand it back."""
+    for replies, offered in product(([], [Reply.TRANSIENT], [Reply.UNKNOWN]), (False, True)):
+        bench = unclaimed_undo(*replies)
+        if offered:  # that is taken back
+            bench.tell(Driven())
+        assert bench.phase("a") is (Phase.UNDO_OFFERED if offered else Phase.UNDO_PLANNED)
+        bench.tell(word(Verdict.UNDONE))
+        assert (bench.state, bench.phase("a")) == (TaskState.COMPENSATED, Phase.UNDONE)
+
+
+def test_the_result_that_an_undo_was_made_of_stays() -> None:
     for reply in (Reply.TRANSIENT, Reply.UNKNOWN):
-        stays(fresh.call("a"), word(Verdict.UNDONE), "is being undone: it does not wait")
-        fresh.report("a", reply)
-        fresh.look()
-        assert fresh.phase("a") is Phase.UNDO_PLANNED
-        stays(fresh, word(Verdict.UNDONE), "is being undone: it does not wait")
-    stays(fresh, word(Verdict.KEPT), "is being undone: it does not wait")
-    hand_back(fresh, "a")
-    stays(fresh, word(Verdict.UNDONE), "is being undone: it does not wait")
-    stays(
-        unread_undo(),
-        word(Verdict.DONE),
-        "its undo was never sent: resolve it as undone, absent, kept or left",
-    )
+        words = "its undo is about to be called: resolve it as undone"
+        stays(unclaimed_undo(reply), word(Verdict.DONE, EIGHT), words)
+
+
+def test_what_an_undo_may_still_take_that_is_to_be_repeated_is_neither_kept_nor_left() -> None:
+    for verdict in (Verdict.KEPT, Verdict.LEFT):
+        lost = unclaimed_undo(Reply.UNKNOWN)
+        stays(lost, word(verdict), "its undo may still be on its way, and nobody waits for that while")
+        stays(lost, word(verdict), "resolve it as undone or absent, if it is, or start a process that has")
+        hand_back(lost, "a")
+        stays(lost, word(verdict), "its undo may still be on its way, and nobody waits for that while")
+        unclaimed_undo(Reply.TRANSIENT).tell(word(verdict))
+
+
+def test_of_an_undo_that_is_to_be_made_it_is_not_asked_whether_its_step_is_done() -> None:
+    for bench in (unread_undo(), unclaimed_undo()):
+        words = "its undo is about to be called: resolve it as undone, absent, kept or left"
+        stays(bench, word(Verdict.DONE), words)
 
 
 def test_an_undo_handed_back_does_not_start_the_life_of_its_key() -> None:
@@ -177,7 +201,9 @@ def test_where_the_undo_goes_by_the_result_alone_it_must_be_given() -> None:
         bench = Bench(step("a", given)).ends("a", Reply.UNKNOWN)
         while bench.phase("a") not in (Phase.DOUBT, Phase.PROBE_PLANNED):
             bench.wait_out()
-        stays(bench, word(Verdict.DONE), "its undo finds the effect by the result alone; give it, null if")
+        stays(
+            bench, word(Verdict.DONE), "its undo may find the effect by its result alone; give that, or null"
+        )
         bench.tell(word(Verdict.DONE, SEVEN))
         assert bench.state is TaskState.COMPLETED
 

@@ -142,7 +142,7 @@ def test_agent_that_handed_the_call_back() -> None:
     assert lines(walk)[5:] == [
         "flight: flight-agent handed reserve_flight back unsent: input.to: Expected `int`, got `str`. No "
         "retry is counted; it is offered again at 2026-07-05T10:00:05.000Z. Deploy code whose agent "
-        "flight-agent can read it: a process that starts has it offered at once; or choose from what is said "
+        "flight-agent can make it: a process that starts has it offered at once; or choose from what is said "
         "below.",
         "",
         'What you can do (with --why "..." the history keeps your reason)',
@@ -274,9 +274,9 @@ def test_probe() -> None:
     assert waits_for(walk) == "probe"
     assert "the service could not tell: 504; its probe find_hotel asks again at" in walk.why()
     assert "says before whether it happened: `makegood resolve trip-9f3a hotel done|absent`" in walk.why()
-    for verdict in (Verdict.DONE, Verdict.ABSENT):
+    for verdict, given in ((Verdict.DONE, (NULL,)), (Verdict.ABSENT, ())):
         settled = Draft(walk.plan, "trip-9f3a", walk.head, walk.now)
-        assert fold(settled, ResolveAsked(0, verdict, "ann", given=(NULL,)))
+        assert fold(settled, ResolveAsked(0, verdict, "ann", given=given))
 
 
 def test_pause() -> None:

@@ -11,9 +11,7 @@ from makegood.errors import PlanError
 from makegood.store.protocol import Stored
 
 
-async def hasten(
-    desk: Desk, able: Callable[[StepPlan, Kind], object], began: Millis, *, at_most: int
-) -> bool:
+async def hasten(desk: Desk, able: Callable[[StepPlan, Kind], bool], began: Millis, *, at_most: int) -> bool:
     """Have calls offered now that wait since before `began`, as an agent handed them back; whether that was
     all of them.
 

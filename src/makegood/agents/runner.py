@@ -11,14 +11,15 @@ from typing import Any
 from makegood.agenda import every
 from makegood.agents.arriving import hasten
 from makegood.agents.call import Call, enter
+from makegood.agents.repertoire import Repertoire, function_of, lack
 from makegood.agents.saying import Keyless, say_raised
 from makegood.agents.work import UNSENT_WAIT, Work, returned
-from makegood.authoring.action import Action, Function
+from makegood.authoring.action import Function
 from makegood.authoring.agent import Agent
 from makegood.core.draft import Draft
 from makegood.core.events import Claimed, Event, LeaseRenewed
-from makegood.core.plan import Millis, StepPlan
-from makegood.core.record import KIND_OF, OFFERED, Direction, Kind, Phase
+from makegood.core.plan import Millis
+from makegood.core.record import KIND_OF, OFFERED, Direction, Phase
 from makegood.core.reports import LEASE
 from makegood.desk import Desk
 from makegood.errors import PayloadError, plain
@@ -100,9 +101,7 @@ class Runner:
         self._period = period
         self._stuck = stuck or (lambda name: None)
         self._envelope = envelope or Envelope()
-        self._actions: dict[tuple[str, str], Action] = {
-            (agent.name, name): action for agent in agents for name, action in agent.actions.items()
-        }
+        self._repertoire = Repertoire(agents)
         self._flights: dict[tuple[str, int], Flight] = {}
         self._reserved = self._in_threads = 0
         self._passed_by = False
@@ -116,7 +115,7 @@ class Runner:
     @property
     def actions(self) -> dict[str, str]:
         """What this process can do: "agent/action" with the action's signature hash."""
-        return {action.full_name: action.signature_hash for action in self._actions.values()}
+        return self._repertoire.signatures
 
     # --- claiming
 
@@ -124,34 +123,30 @@ class Runner:
         """Claim the open offers of a task that are ours to take, reserving a slot for each."""
         taken: list[Claimed] = []
         for step, opened in draft.head.open.items():
-            if draft.marks[step] in OFFERED:
-                function = self._able(draft.step(step), KIND_OF[draft.phase(step)])
-                if function is None or self._leaves_to_others(draft, step):
-                    continue
-                if self._free(function):
-                    self._reserved += 1
-                    taken.append(Claimed(step, opened.attempt, self._desk.member_id))
+            if draft.marks[step] in OFFERED and self._takes(draft, step):
+                self._reserved += 1
+                taken.append(Claimed(step, opened.attempt, self._desk.member_id))
         return taken
 
-    def _leaves_to_others(self, draft: Draft, step: int) -> bool:
-        """Whether a process of another version is to have the call first, which this one could not read."""
-        unread = (draft.task_id, step) in self._unread
-        return unread and draft.now - draft.head.open[step].since < HEAD_START
-
-    def _able(self, step: StepPlan, kind: Kind) -> Function | None:
-        """The function that this kind of call needs, if this process has the action and the function."""
-        action = self._actions.get((step.agent, step.action))
+    def _takes(self, draft: Draft, step: int) -> bool:
+        """Whether an offer is ours: of an action we have. One that lacks the function is handed back, so
+        that the record says why nobody calls it."""
+        plan, kind = draft.step(step), KIND_OF[draft.phase(step)]
+        action = self._repertoire.action_of(plan)
         if action is None or self._draining:
-            return None
-        function = {Kind.DO: action.do, Kind.UNDO: action.undo, Kind.PROBE: action.probe}[kind]
-        named = {Kind.DO: step.action, Kind.UNDO: step.undo, Kind.PROBE: step.probe}[kind]
-        fits = function is not None and (kind is Kind.DO or function.name == named)
-        return function if fits else None
+            return False
+        lacks = bool(lack(action, plan, kind))
+        return not self._leaves_to_others(draft, step, lacks=lacks) and self._free(function_of(action, kind))
 
-    def _free(self, function: Function) -> bool:
+    def _leaves_to_others(self, draft: Draft, step: int, *, lacks: bool) -> bool:
+        """Whether a process of another version is to have the call first, which this one cannot make."""
+        unable = lacks or (draft.task_id, step) in self._unread
+        return unable and draft.now - draft.head.open[step].since < HEAD_START
+
+    def _free(self, function: Function | None) -> bool:
         """Whether there is a slot for a call; one that is passed by is looked for as soon as there is."""
         room = self._slots_left()
-        if not function.is_async:
+        if function is not None and not function.is_async:
             room = room and self._in_threads + self._reserved < THREADS_MAX
         self._passed_by |= not room
         return room
@@ -171,17 +166,22 @@ class Runner:
             self._reserved -= 1
             step = entry.plan.steps[claim.step]
             kind = KIND_OF[Phase(entry.head.marks[claim.step])]
+            action = self._repertoire.action_of(step)
+            assert action is not None
             work = Work(
                 entry,
                 claim,
                 kind,
-                self._actions[step.agent, step.action],
+                action,
                 self._envelope,
                 deadline=since + step.timeout / 1000,
                 start_by=since + min(step.timeout, LEASE) / 1000,
             )
             if self._draining:
                 self._desk.post(entry.task_id, work.handed_back(GOING_DOWN))
+            elif lacks := lack(action, step, kind):
+                self._unable(work, lacks)
+                self._desk.post(entry.task_id, work.cannot_be_made(lacks, self._desk.now()))
             else:
                 self._take_off(work, since)
 
@@ -233,8 +233,7 @@ class Runner:
             values = await self._desk.shelf.values(work.entry)
             positional, named = work.arguments(values)
         except PayloadError as error:
-            log.warning("%s: not called, %s", work.name, work.hides(plain(f"{error}")), extra=work.labels)
-            self._remember_unread(work)
+            self._unable(work, f"{error}")
             return work.no_input(error, self._desk.now())
         except Exception as error:  # whatever it is, nothing was sent
             return work.handed_back(plain(f"its input could not be read: {error}"), UNSENT_WAIT)
@@ -252,7 +251,9 @@ class Runner:
         enter(call)
         return work.came_back(returned(await function(*positional, **named)), call)
 
-    def _remember_unread(self, work: Work) -> None:
+    def _unable(self, work: Work, why: str) -> None:
+        """Say so, and have others come first when the call is offered again."""
+        log.warning("%s: not called, %s", work.name, work.hides(plain(why)), extra=work.labels)
         if len(self._unread) >= UNREAD_MAX:
             self._unread.clear()
         self._unread.add((work.entry.task_id, work.step.index))
@@ -341,7 +342,7 @@ class Runner:
         await self._look_for_offers()
         if not self._came:
             free = THREADS_MAX - len(self._flights) - self._reserved
-            self._came = await hasten(self._desk, self._able, self._began, at_most=free)
+            self._came = await hasten(self._desk, self._repertoire.makes, self._began, at_most=free)
 
     async def _look_for_offers(self) -> None:
         async for stored in self._desk.due():

@@ -10,6 +10,7 @@ import msgspec
 
 from makegood.agents.call import Call, label
 from makegood.agents.classify import meaning_of
+from makegood.agents.repertoire import function_of
 from makegood.authoring.action import Action, Function
 from makegood.authoring.probing import There, probe_answer
 from makegood.core.events import NULL, Answer, Claimed, Event, HandedBack, Probed, Reply, Reported
@@ -25,7 +26,7 @@ log = logging.getLogger("makegood.agents")
 
 UNREADABLE_FIRST: Millis = 15_000
 UNREADABLE_CAP: Millis = 600_000
-"""A call whose input this agent cannot read waits as long again as its step has been under way, within these
+"""A call that this agent's code cannot make waits as long again as its step has been under way, within these
 bounds, before it is offered again: so the waits double, and no count of them is kept."""
 UNSENT_WAIT: Millis = 1_000
 """How long a call waits that could not be sent for another reason."""
@@ -90,9 +91,7 @@ class Work:
     @property
     def function(self) -> Function:
         """The user's function for this kind of call; the runner claims only what its actions have."""
-        function = {Kind.DO: self.action.do, Kind.UNDO: self.action.undo, Kind.PROBE: self.action.probe}[
-            self.kind
-        ]
+        function = function_of(self.action, self.kind)
         if function is None:
             raise PayloadError(f"{self.action.full_name} has no {self.kind.name.lower()}")
         return function
@@ -205,9 +204,12 @@ class Work:
             return Probed(self.step.index, self.attempt, Answer.CANNOT_TELL, error=self._kept(str(error)))
         if isinstance(error, MissingPath):
             return self._report(Reply.UNRESOLVED, str(error))
+        return self.cannot_be_made(f"{error}{_way_out(error)}", now)
+
+    def cannot_be_made(self, why: str, now: Millis) -> Event:
+        """This agent's code cannot make the call; another's may: it waits for that, ever longer."""
         under_way = now - self.entry.head.open[self.step.index].started_at
-        wait = max(UNREADABLE_FIRST, min(under_way, UNREADABLE_CAP))
-        return self.handed_back(f"{error}{_way_out(error)}", wait)
+        return self.handed_back(why, max(UNREADABLE_FIRST, min(under_way, UNREADABLE_CAP)))
 
     def handed_back(self, why: str, wait: Millis = 0) -> Event:
         return HandedBack(self.step.index, self.attempt, self._kept(why), wait)

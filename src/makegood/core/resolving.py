@@ -6,14 +6,18 @@ Refused with ActRefused before anything of the draft has changed.
 from makegood.core import evidence, lanes
 from makegood.core.draft import Draft
 from makegood.core.events import ResolveAsked, SkipAsked, Verdict
-from makegood.core.plan import Millis
+from makegood.core.plan import Millis, StepPlan
 from makegood.core.record import CERTAINLY_NOT, PLAN_OF, PLANNED, News, Open, Phase, TaskState
 from makegood.core.settling import done, undone
 from makegood.core.words import STANDING, moment
 from makegood.errors import ActRefused
 
 STUCK = (Phase.UNDO_STUCK, Phase.LEFT)
-IN_VAIN = {Phase.PROBE_PLANNED: Phase.DOUBT, Phase.CHECK_PLANNED: Phase.UNDO_STUCK}
+IN_VAIN = {
+    Phase.PLANNED: Phase.DOUBT,
+    Phase.PROBE_PLANNED: Phase.DOUBT,
+    Phase.CHECK_PLANNED: Phase.UNDO_STUCK,
+}
 ABOUT_TO_PROBE = (Phase.PROBE_PLANNED, Phase.PROBE_OFFERED)
 ABOUT_TO_CHECK = (Phase.CHECK_PLANNED, Phase.CHECK_OFFERED)
 ABOUT_TO_DO = (Phase.PLANNED, Phase.OFFERED)
@@ -24,7 +28,11 @@ def settle(draft: Draft, event: ResolveAsked) -> None:
     """Take the word for it, where nothing better is to be had."""
     step, phase = event.step, draft.phase(event.step)
     says_done = event.verdict is Verdict.DONE
-    if phase == Phase.DOUBT or phase in ABOUT_TO_PROBE:
+    if event.result is not None and not says_done:
+        verdict = event.verdict.value
+        raise ActRefused(f"step {draft.step(step).name}: a result is given for done, not for {verdict}")
+    opened = draft.head.open.get(step)
+    if phase == Phase.DOUBT or phase in ABOUT_TO_PROBE or _about_to_repeat(phase, opened):
         _doubt(draft, event)
     elif says_done and draft.forward and phase in lanes.FAILED_FOR_GOOD:
         require_result(draft, event)
@@ -34,7 +42,7 @@ def settle(draft: Draft, event: ResolveAsked) -> None:
     elif speaks_of_an_end(draft, event):
         require_result(draft, event)
         evidence.found_live(draft, step)
-    elif phase in STUCK or phase in ABOUT_TO_CHECK or undo_unsent(phase, draft.head.open.get(step)):
+    elif phase in STUCK or phase in ABOUT_TO_CHECK or phase in ABOUT_TO_UNDO:
         _undo(draft, event)
     else:
         standing = f"step {draft.step(step).name} {STANDING[phase]}"
@@ -64,10 +72,16 @@ def require_result(draft: Draft, event: SkipAsked | ResolveAsked) -> None:
         )
     by_key = step.keyed and step.keyed_for is None
     if isinstance(event, ResolveAsked) and step.undo is not None and not by_key:
+        others = "absent" if draft.forward else "absent, kept or left"
         raise ActRefused(
-            f"step {step.name}: its undo finds the effect by the result alone; give it, null if it has none "
-            "(CLI: --result JSON)"
+            f"step {step.name}: its undo may find the effect by its result alone; give that, or null where "
+            f"its type admits it (CLI: --result JSON), or resolve it as {others}, if it is"
         )
+
+
+def _about_to_repeat(phase: int, opened: Open | None) -> bool:
+    """Whether a call that may have had its effect waits to be made again: nobody may be there to make it."""
+    return phase in ABOUT_TO_DO and opened is not None and opened.doubt
 
 
 def still_flying(call: str, until: Millis, now: Millis) -> str:
@@ -116,6 +130,8 @@ def _check_doubt(draft: Draft, event: ResolveAsked) -> None:
         return
     opened = draft.head.open[event.step]
     flies = opened.due if draft.phase(event.step) == Phase.DOUBT else opened.landing
+    if flies and draft.phase(event.step) in ABOUT_TO_DO:
+        raise ActRefused(f"{where}: {_not_waited_out(draft.step(event.step), 'last call', 'done')}")
     if flies or opened.late > draft.now:
         until = max(flies, opened.late)
         raise ActRefused(f"{where}: {still_flying('last call', until, draft.now)}")
@@ -127,7 +143,7 @@ def _check_doubt(draft: Draft, event: ResolveAsked) -> None:
 
 
 def _asked_in_vain(draft: Draft, step: int) -> None:
-    """Where a probe is about to be asked, a person's word is as good: as if the service could not tell."""
+    """Where a call is about to tell, a person's word is as good: as if the service could not tell."""
     planned = PLAN_OF.get(draft.phase(step), draft.phase(step))
     if planned in IN_VAIN:
         if draft.phase(step) != planned:
@@ -157,18 +173,28 @@ def _check_undo(draft: Draft, event: ResolveAsked) -> None:
     where, phase = f"step {draft.step(event.step).name}", draft.phase(event.step)
     opened, stands = draft.head.open[event.step], event.verdict in (Verdict.KEPT, Verdict.LEFT)
     until = opened.due if phase in STUCK else opened.landing
+    if stands and until > 0 and phase in ABOUT_TO_UNDO:
+        raise ActRefused(f"{where}: {_not_waited_out(draft.step(event.step), 'undo', 'undone or absent')}")
     if stands and until > 0:
         raise ActRefused(f"{where}: {still_flying('undo', until, draft.now)}")
     if event.verdict is Verdict.DONE or (event.verdict is Verdict.LEFT and phase == Phase.LEFT):
-        why = "was never sent" if phase in ABOUT_TO_UNDO else "is stuck"
+        why = "is about to be called" if phase in ABOUT_TO_UNDO else "is stuck"
         raise ActRefused(f"{where}: its undo {why}: resolve it as undone, absent, kept or left")
 
 
+def _not_waited_out(step: StepPlan, call: str, verdicts: str) -> str:
+    """Why nothing can be said of a call that is about to be made again, and what can be."""
+    return (
+        f"its {call} may still be on its way, and nobody waits for that while it is about to be made again; "
+        f"resolve it as {verdicts}, if it is, or start a process that has {step.agent}/{step.action}"
+    )
+
+
 def undo_unsent(phase: int, opened: Open | None) -> bool:
-    """Whether an undo was claimed and handed back, and nothing of it can ever reach the service."""
+    """Whether an undo is still to be made, and nothing of it can have reached the service."""
     if opened is None or phase not in ABOUT_TO_UNDO:
         return False
-    return opened.started_at > 0 and not (opened.first_at or opened.landing or opened.doubt)
+    return not (opened.first_at or opened.landing or opened.doubt)
 
 
 # --- with which result

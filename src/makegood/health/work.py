@@ -100,10 +100,11 @@ class _Looking:
             HandedBack(
                 task_id=task_id,
                 action=f"{plan.steps[step].agent}/{plan.steps[step].action}",
-                why=head.open[step].error,
-                since=_back_since(rows, step),
+                why=why,
+                since=since,
             )
             for step in back
+            for since, why in [_back(rows, step)]
         ]
 
     async def _plan(self, version: str) -> Plan | PlanError:
@@ -116,16 +117,16 @@ class _Looking:
         return self._plans[version]
 
 
-def _back_since(rows: Iterable[events.Row], step: int) -> Millis:
-    """When a step's call was handed back first, after whatever was last heard of it."""
-    since = 0
+def _back(rows: Iterable[events.Row], step: int) -> tuple[Millis, str]:
+    """When a step's call was handed back first, after whatever was last heard of it, and why it was last."""
+    since, why = 0, ""
     for row in rows:
         for fact in row.facts:
             if isinstance(fact, events.HandedBack) and fact.step == step:
-                since = since or row.at
+                since, why = since or row.at, fact.why
             elif isinstance(fact, events.Reported | events.Probed) and fact.step == step:
                 since = 0
-    return since
+    return since, why
 
 
 def _due(task_id: str, head: Head, plan: Plan, now: Millis) -> list[Due]:

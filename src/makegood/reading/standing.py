@@ -137,14 +137,14 @@ class OpenAct(msgspec.Struct, frozen=True):
 
 
 def open_acts(
-    plan: Plan, task_id: str, head: Head, now: Millis, *, unread: Collection[int] = ()
+    plan: Plan, task_id: str, head: Head, now: Millis, *, unmade: Collection[int] = ()
 ) -> list[OpenAct]:
     """Every act that would move a task on: tried on the core itself, so that the two never differ.
 
-    `unread` are the steps whose agent could not read what it was to be called with.
+    `unmade` are the steps whose call waits for an agent that can make it.
     """
-    found = list(_corrections(plan, task_id, head, now, unread))
-    waiting = dict.fromkeys([*blocking(head), *unread])
+    found = list(_corrections(plan, task_id, head, now, unmade))
+    waiting = dict.fromkeys([*blocking(head), *unmade])
     tries = [(act, event) for step in waiting for act, event in _acts_on(plan, head, step)]
     tries += [(OpenAct("resume"), ResumeAsked(NOBODY)), (OpenAct("cancel"), CancelAsked(NOBODY))]
     known = {(act.step, act.verdict) for act in found}
@@ -154,7 +154,7 @@ def open_acts(
         draft = Draft(plan, task_id, head, now)
         if _taken(draft, event):
             found.append(_with_what_follows(act, event, draft, waiting))
-        elif isinstance(event, SkipAsked | ResolveAsked):
+        elif isinstance(event, SkipAsked) or act.verdict == Verdict.DONE.value:
             with_result = msgspec.structs.replace(event, given=(NULL,))
             if _taken(Draft(plan, task_id, head, now), with_result):
                 found.append(msgspec.structs.replace(act, result=True))
@@ -162,14 +162,14 @@ def open_acts(
 
 
 def _corrections(
-    plan: Plan, task_id: str, head: Head, now: Millis, unread: Collection[int]
+    plan: Plan, task_id: str, head: Head, now: Millis, unmade: Collection[int]
 ) -> Iterator[OpenAct]:
     """Whose results could be corrected, so that these steps' calls can be read."""
     for step in plan.steps:
         act = ResolveAsked(step.index, Verdict.DONE, NOBODY, given=(NULL,))
         read_by = {step.index, *plan.readers_of.get(step.name, ())}
         held = head.marks[step.index] not in FORWARD_OPEN
-        if held and not read_by.isdisjoint(unread) and _taken(Draft(plan, task_id, head, now), act):
+        if held and not read_by.isdisjoint(unmade) and _taken(Draft(plan, task_id, head, now), act):
             yield OpenAct("resolve", step.name, Verdict.DONE.value, result=True, corrects=True)
 
 

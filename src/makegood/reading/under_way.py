@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from makegood.core.plan import Millis, Plan, StepPlan
-from makegood.core.record import CALLED, KIND_OF, PLANNED, Head, Kind, News, Open, Phase
+from makegood.core.record import CALLED, KIND_OF, OFFERED, PLANNED, Head, Kind, News, Open, Phase
 from makegood.core.words import moment
 from makegood.reading.past import Past, StepPast
 from makegood.reading.waiting import Waiting, overrun, task_waiting, waiting_of
@@ -35,6 +35,17 @@ def open_steps(
 def unread_of(step: StepPast) -> str:
     """Why its agent handed the step's call back, as long as it has not been offered again."""
     return step.lane.unread if step.phase in PLANNED else ""
+
+
+def unclaimed(step: StepPast, alive: Alive | None) -> bool:
+    """Whether its call is offered to living processes of which none has its action."""
+    if step.phase not in OFFERED or alive is None or "agent" not in alive.roles:
+        return False
+    return not _has(alive, step.plan)
+
+
+def _has(alive: Alive, step: StepPlan) -> bool:
+    return f"{step.agent}/{step.action}" in alive.actions
 
 
 def _sentences(
@@ -110,7 +121,7 @@ def _handed_back(step: StepPast, call: str, when: str) -> str:
     agent = step.plan.agent
     return (
         f"{agent} handed {call} back unsent: {unread_of(step)}. No retry is counted; it is offered again "
-        f"{when}. Deploy code whose agent {agent} can read it: a process that starts has it offered at once; "
+        f"{when}. Deploy code whose agent {agent} can make it: a process that starts has it offered at once; "
         "or choose from what is said below."
     )
 
@@ -118,7 +129,7 @@ def _handed_back(step: StepPast, call: str, when: str) -> str:
 def _who_can(step: StepPlan, alive: Alive | None) -> str:
     if alive is None:
         return ""
-    if f"{step.agent}/{step.action}" in alive.actions:
+    if _has(alive, step):
         return f"A living process has {step.agent}/{step.action}: it claims the call when it has room."
     return (
         f"No living process has {step.agent}/{step.action}. Start one: `makegood up APP`, where APP holds "

@@ -20,7 +20,7 @@ from makegood.reading.past import Past, StepPast
 from makegood.reading.payloads import text_of
 from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts, second_effects
 from makegood.reading.step_view import shown
-from makegood.reading.under_way import Alive, open_steps, unread_of
+from makegood.reading.under_way import Alive, open_steps, unclaimed, unread_of
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
 from makegood.reading.waiting import Waiting, awaited, task_waiting
 from makegood.reading.words import VERDICTS, because, one_line, state_name
@@ -72,7 +72,7 @@ def why(
     else:
         lines += _remarks(plan, task_id, head, past, now)
         lines += open_steps(plan, task_id, head, past, now, alive)
-        lines += _ways_out(plan, task_id, head, past, now)
+        lines += _ways_out(plan, task_id, head, past, now, alive)
     return "\n".join(map(one_line, lines))
 
 
@@ -176,8 +176,8 @@ def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> It
     yield from _acts(plan, task_id, head, now)
 
 
-def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unread: Collection[int] = ()) -> Iterator[str]:
-    open_to_you = open_acts(plan, task_id, head, now, unread=unread)
+def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unmade: Collection[int] = ()) -> Iterator[str]:
+    open_to_you = open_acts(plan, task_id, head, now, unmade=unmade)
     acts = [(_command(task_id, act), _means(plan, head, act)) for act in open_to_you]
     yield from _list('What you can do (with --why "..." the history keeps your reason)', acts)
     if any(act.result for act in open_to_you):
@@ -242,8 +242,10 @@ def _means(plan: Plan, head: Head, act: OpenAct) -> str:
 # --- it is under way
 
 
-def _ways_out(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
+def _ways_out(
+    plan: Plan, task_id: str, head: Head, past: Past, now: Millis, alive: Alive | None
+) -> Iterator[str]:
     """What a person can do about a task that does not go on though nothing of it failed."""
-    unread = [step.plan.index for step in past.steps if unread_of(step)]
-    if unread:
-        yield from _acts(plan, task_id, head, now, unread)
+    unmade = [step.plan.index for step in past.steps if unread_of(step) or unclaimed(step, alive)]
+    if unmade:
+        yield from _acts(plan, task_id, head, now, unmade)

@@ -4,7 +4,7 @@ from random import Random
 
 from makegood.core.events import ResolveAsked, Verdict
 from makegood.core.record import Direction, Phase
-from makegood.core.resolving import STUCK, undo_unsent
+from makegood.core.resolving import ABOUT_TO_UNDO, STUCK
 from makegood.testing.observer import Observer, Run
 
 
@@ -17,13 +17,13 @@ def verdict_on(
     """
     head, service = run.head, run.services[step]
     phase, opened = Phase(head.marks[step]), head.open.get(step)
-    waits_out = opened is not None and opened.due > 0 and phase != Phase.DOUBT
+    waits_out = opened is not None and opened.due > 0 and phase in STUCK
     if not in_haste and (observer.may_land(run, step) or waits_out):
         return None
     if phase in (Phase.DONE, Phase.SKIPPED) and chance.random() < 0.9:
         return None  # what is right is seldom corrected
     live = service.live(run.task_id)
-    undoing = phase in STUCK or undo_unsent(phase, opened)
+    undoing = phase in STUCK or phase in ABOUT_TO_UNDO
     if undoing and live and chance.random() < 0.4:
         live[0].live = False
         live = []
@@ -33,5 +33,5 @@ def verdict_on(
         verdict = chance.choice((Verdict.KEPT, Verdict.LEFT)) if live else Verdict.UNDONE
     elif live and head.direction is Direction.UNDO and chance.random() < 0.4:
         verdict = chance.choice((Verdict.KEPT, Verdict.LEFT))
-    given = () if result is None else (result,)
+    given = (result,) if result is not None and verdict is Verdict.DONE else ()
     return ResolveAsked(step, verdict, "ann", "looked it up", given, head.stands_since(step))

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, Signature
 from typing import Any
 
+from msgspec.structs import replace
+
 from makegood.agents.call import call
 from makegood.authoring.action import Action, Function
 from makegood.authoring.agent import Agent
@@ -70,6 +72,24 @@ def _action(
         lists=None,
         node=StepNode(step=step.action, agent=step.agent, action=step.action),
     )
+
+
+def renamed(agents: Iterable[Agent]) -> list[Agent]:
+    """The same agents in a version whose undos and probes have other names."""
+
+    async def other(*_: Any) -> None:
+        raise AssertionError("an undo or a probe is called that is not the one its task is pinned to")
+
+    version = []
+    for agent in agents:
+        copy = Agent(agent.name)
+        for name, action in agent.actions.items():
+            undo, probe = (
+                Function(other, ()) if function else None for function in (action.undo, action.probe)
+            )
+            copy.actions[name] = replace(action, undo=undo, probe=probe)
+        version.append(copy)
+    return version
 
 
 def _function(fn: Any, name: str, takes: Iterable[str] = ()) -> Function:

@@ -85,13 +85,15 @@ class Join:
 
 @dataclass(frozen=True)
 class Misdeploy:
-    """A version is deployed that can read no input, and after so many seconds one that can (F19)."""
+    """A version is deployed that can read no input, or `renames` all undos and probes, and after so many
+    seconds the one that was (F19)."""
 
     at: float
     seconds: float
+    renames: bool = False
 
     def happen(self, world: "World") -> None:
-        world.misdeploy()
+        world.misdeploy(renames=self.renames)
         world.later(self.seconds, world.redeploy)
 
 

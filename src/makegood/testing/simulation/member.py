@@ -5,11 +5,13 @@ from collections.abc import Coroutine
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from makegood.agents.repertoire import Repertoire
 from makegood.core.events import Event, HandedBack, Hastened, LeaseRenewed, Probed, Reported
 from makegood.errors import PayloadError, StoreError
 from makegood.payload import Envelope
 from makegood.runtime.engine import LAST_WORDS, Engine
 from makegood.testing.faulty import SLOW_SECONDS, FaultyStore
+from makegood.testing.simulation.casting import renamed
 from makegood.testing.simulation.faults import DeliveryFault
 from makegood.testing.virtual import Process, VirtualClock
 
@@ -24,7 +26,7 @@ SLACK = 3 * LAST_WORDS
 
 
 class Reader(Envelope):
-    """What a process stores and reads; `misreads`: its code is of a version that can read nothing."""
+    """What a process stores and reads: nothing, where its code is of a version that `misreads` all."""
 
     def __init__(self, member: "Member") -> None:
         super().__init__()
@@ -43,7 +45,8 @@ class Member:
         self.number = number
         self.operations: list[str] = []
         self.process = Process()
-        self.dead = self.frozen = self.leaving = self.hung = self.misreads = False
+        self.dead = self.frozen = self.leaving = self.hung = False
+        self.changed = self.misreads = False
         self.born_at = world.seconds
         self.thawed_at = 0.0
         self.clock = VirtualClock(ahead=ahead)
@@ -112,6 +115,14 @@ class Member:
             case None:
                 pass
         self._post(task_id, event, answer)
+
+    def change(self, *, renames: bool) -> None:
+        """From now on its code is of a version that `renames` undos and probes, or that misreads all."""
+        self.changed = True
+        if not renames:
+            self.misreads = True
+        elif self.engine._runner is not None:
+            self.engine._runner._repertoire = Repertoire(renamed(self._world.agents))
 
     def leave(self, grace: float) -> None:
         """End as the process would at SIGTERM: within its grace, whatever the store does (L4)."""

@@ -45,7 +45,7 @@ TROUBLE_FOR = 9.0
 STARTS = *(0.0,) * 6, 1.5, 20.0
 """Seconds from its submission to its start."""
 MISDEPLOYED = 0.1
-"""In how many worlds a version is deployed that can read no input."""
+"""In how many worlds a version is deployed that cannot make the calls of the tasks under way."""
 BOUNDLESS = 0.08
 """In how many worlds calls may outlive their bound; only a part of the promise holds there."""
 
@@ -213,7 +213,7 @@ def misdeploys(chance: Random) -> list[Happening]:
     """What happens of deployments: of a chance of its own, as it came to the others later."""
     if chance.random() >= MISDEPLOYED:
         return []
-    return [Misdeploy(_moment(chance), chance.choice((0.5, 2.0, 6.0)))]
+    return [Misdeploy(_moment(chance), chance.choice((0.5, 2.0, 6.0)), renames=chance.random() < 0.5)]
 
 
 def _moment(chance: Random) -> float:

@@ -156,15 +156,15 @@ class World:
             if self._calm:
                 self._send_home()
 
-    def misdeploy(self) -> None:
-        """From now on no process that is up can read what its calls are given."""
+    def misdeploy(self, *, renames: bool) -> None:
+        """From now on no process that is up can read what calls are given, or has the undos and probes."""
         for member in self.members:
-            member.misreads = True
+            member.change(renames=renames)
 
     def redeploy(self) -> None:
-        """Processes that can read it come in place of those that cannot."""
+        """Processes that can make all calls come in place of those that cannot."""
         for member in self.members:
-            if member.misreads:
+            if member.changed:
                 self.kill(member.process)
 
     def black_out(self, seconds: float) -> None:
