@@ -159,7 +159,18 @@ def test_agent_that_handed_the_call_back() -> None:
     assert "handed reserve_flight back unsent: input.to" in walk.why()
     assert "it is offered again now" in walk.why()
     walk.commit(Driven())
-    assert "back unsent" not in walk.why()
+    assert "no agent has claimed it. It was handed back before: input.to: Expected `int`" in walk.why()
+    walk.commit(PauseAsked("ann"))
+    assert "No retry is counted; it is offered again once the task is resumed" in walk.why()
+
+
+def test_agent_of_which_no_living_process_has_the_action() -> None:
+    walk = Walk()
+    walk.done("flight")
+    walk.commit(CancelAsked("ann"), Driven())
+    assert "makegood resolve trip-9f3a flight undone" in walk.why(Alive(EVERYBODY.roles, frozenset()))
+    for alive in (EVERYBODY, NOBODY, None):
+        assert "What you can do" not in walk.why(alive)
 
 
 def test_agent_that_cannot_read_what_it_is_to_undo() -> None:
@@ -462,6 +473,33 @@ def test_person_for_what_was_left() -> None:
     assert waits_for(walk) == "person"
     assert "a person says whether flight, left in effect, is undone or kept" in walk.why()
     assert "  flight  left, key trip-9f3a-flight" in walk.why()
+
+
+def test_person_for_an_undo_that_is_stuck_comes_before_what_was_left() -> None:
+    walk = Walk({"series": [step("flight"), step("hotel"), step("car")]})
+    walk.done("flight")
+    walk.done("hotel")
+    walk.commit(CancelAsked("ann"))
+    for name, verdict in (("hotel", Verdict.LEFT), ("flight", None)):
+        walk.call(name)
+        walk.report(name, Reply.REFUSED, error="no")
+        walk.inspect()
+        if verdict is not None:
+            walk.commit(ResolveAsked(walk.plan.index_of[name], verdict, "ann"))
+    assert "  waits for  a person (flight)" in lines(walk)
+
+
+def test_person_for_a_task_that_has_a_deadline() -> None:
+    walk = Walk({"series": [step("car"), step("van")]}, deadline=600_000)
+    walk.call("car")
+    walk.report("car", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    assert waits_for(walk) == "person"
+    assert "Its deadline is 2026-07-05T10:10:00.000Z: if it is not done by then, what was done" in walk.why()
+    walk.wait(600)
+    assert "Its deadline passed at 2026-07-05T10:10:00.000Z: what was done is undone, once what" in walk.why()
 
 
 def test_person_for_a_sibling_that_may_not_start() -> None:

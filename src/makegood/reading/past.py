@@ -63,6 +63,7 @@ CERTAINLY_NONE = frozenset((Reply.REFUSED, Reply.TRANSIENT, Reply.UNRESOLVED))
 """An agent's word that its call had no effect."""
 DEFINITE = frozenset((Reply.DONE, Reply.SPOILED, Reply.REFUSED, Answer.THERE, Answer.ABSENT))
 """An agent's word that replaces the one a person gave before."""
+LEFT = Verdict.LEFT.value
 
 
 class Lane(msgspec.Struct):
@@ -97,8 +98,8 @@ class StepPast(msgspec.Struct):
     """One step. `phase` follows the head's, `since` is when it went into it.
 
     `fate` is how the forward lane last ended (UNKNOWN while in doubt), `settled_as` what `settled_by` said of
-    it (empty: skip it) and `settled_why` the reason given; `earlier_words` are those that an agent's word
-    came after; `evidence` the reports that came too late, with
+    it (empty: skip it) and `settled_why` the reason given; `earlier_words` are those that another call, or an
+    agent's word, came after; `evidence` the reports that came too late, with
     their moments.
 
     `surfaced` is the attempt whose effect came to light last (0: none, or it is undone since), `undone_late`
@@ -149,6 +150,14 @@ class StepPast(msgspec.Struct):
         self.phase, self.since = CALL_OF[self.phase], at
         if self.phase is Phase.CALLED:
             self.calls[self.do.attempt] = self.do.round
+        if self.phase is Phase.CALLED or (self.phase is Phase.UNDO_CALLED and self.settled_as == LEFT):
+            self.outdate_word()
+
+    def outdate_word(self) -> None:
+        """What a person said of it holds no longer."""
+        if self.settled_by:
+            self.earlier_words.append(Word(self.settled_by, self.settled_as, self.settled_why))
+            self.settled_by = self.settled_as = self.settled_why = ""
 
     def moved(self, to: Phase, at: Millis, heard: Heard | None) -> None:
         """`heard`: the agent's word from which the move followed."""
@@ -249,9 +258,8 @@ class Past:
     def _hear(self, fact: Heard) -> None:
         self._heard, step = fact, self.steps[fact.step]
         word = getattr(fact, "reply", None) or getattr(fact, "answer", None)
-        if word in DEFINITE and step.settled_by:
-            step.earlier_words.append(Word(step.settled_by, step.settled_as, step.settled_why))
-            step.settled_by = step.settled_as = step.settled_why = ""
+        if word in DEFINITE:
+            step.outdate_word()
         if isinstance(fact, Reported) and fact.kind is Kind.DO and fact.reply not in CERTAINLY_NONE:
             step.unkeyed |= not fact.key_read
 

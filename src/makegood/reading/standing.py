@@ -38,6 +38,7 @@ from makegood.reading.past import StepPast
 
 ASKED_AGAIN = (Phase.PROBE_PLANNED, Phase.CHECK_PLANNED)
 OF_UNDOS = (Verdict.UNDONE, Verdict.KEPT, Verdict.LEFT, Verdict.ABSENT, Verdict.DONE)
+TO_UNDO = UNDO_OPEN | {Phase.UNDO_STUCK}
 NOBODY = "?"
 """The name under which it is only tried whether an act would be taken."""
 
@@ -174,9 +175,9 @@ def _corrections(
 
 
 def _acts_on(plan: Plan, head: Head, step: int) -> Iterator[tuple[OpenAct, Act]]:
-    """The likeliest first: of an undo that is stuck it is hardly ever asked whether its step happened."""
+    """The likeliest first: of an undo it is hardly ever asked whether its step happened."""
     name = plan.steps[step].name
-    for verdict in OF_UNDOS if head.marks[step] == Phase.UNDO_STUCK else Verdict:
+    for verdict in OF_UNDOS if head.marks[step] in TO_UNDO else Verdict:
         yield OpenAct("resolve", name, verdict.value), ResolveAsked(step, verdict, NOBODY)
     yield OpenAct("retry", name), RetryAsked(step, NOBODY)
     yield OpenAct("skip", name), SkipAsked(step, NOBODY)

@@ -26,15 +26,15 @@ def open_steps(
     told = task_waiting(plan, head, now)
     for step in past.steps:
         waiting = waiting_of(plan, head, step.plan.index, now)
-        if waiting is not None and waiting.on != "pause":
+        if waiting is not None and (waiting.on != "pause" or unread_of(step)):
             words = _sentences(task_id, head, step, waiting, told, alive)
             if waiting != told or words != f"{waiting.next}.":
                 yield f"{step.plan.name}: {words}"
 
 
 def unread_of(step: StepPast) -> str:
-    """Why its agent handed the step's call back, as long as it has not been offered again."""
-    return step.lane.unread if step.phase in PLANNED else ""
+    """Why its agent handed the step's call back, as long as nobody has claimed it again."""
+    return step.lane.unread if step.phase in PLANNED | OFFERED else ""
 
 
 def unclaimed(step: StepPast, alive: Alive | None) -> bool:
@@ -56,7 +56,9 @@ def _sentences(
     call = call_of(step.plan, KIND_OF.get(step.phase, Kind.DO))
     since, until = moment(waiting.since), moment(waiting.until)
     match waiting.on:
-        case "agent" | "backoff" | "scheduler" if unread_of(step):
+        case "pause":
+            return _handed_back(step, call, "once the task is resumed")
+        case "agent" | "backoff" | "scheduler" if unread_of(step) and step.phase in PLANNED:
             return _handed_back(step, call, f"at {until}" if waiting.until else "now")
         case "lease":
             return _under_way(step, opened, f"calling {call}", waiting, told)
@@ -76,7 +78,8 @@ def _sentences(
             return f"{_last_word(step, opened)}; {before}{waiting.next}."
         case "agent":
             offered = f"{call} has been offered since {since}, and no agent has claimed it."
-            return f"{offered} {_who_can(step.plan, alive)}".rstrip()
+            before = f" It was handed back before: {unread_of(step)}." if unread_of(step) else ""
+            return f"{offered}{before} {_who_can(step.plan, alive)}".rstrip()
         case "supervisor" | "scheduler":
             said = news_of(opened) if waiting.on == "scheduler" else ""
             return f"{said}{said and '; '}{waiting.next}.{_missing(waiting.on, alive)}"

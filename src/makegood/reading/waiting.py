@@ -100,9 +100,10 @@ def task_waiting(plan: Plan, head: Head, now: Millis) -> Waiting | None:
         return Waiting(on="pause", next="a person resumes it; open calls end and are recorded meanwhile")
     asks = blocking(head)
 
-    def telling(waiting: Waiting) -> tuple[int, bool, Millis]:
-        """What a person is asked about comes before what is only held back by it."""
-        return TELLING.index(waiting.on), waiting.step not in asks, waiting.until or waiting.since
+    def telling(waiting: Waiting) -> tuple[int, bool, bool, Millis]:
+        """What a person is asked about comes before what that holds back, and before what was left."""
+        left = waiting.step is not None and head.marks[waiting.step] == Phase.LEFT
+        return TELLING.index(waiting.on), waiting.step not in asks, left, waiting.until or waiting.since
 
     found = [w for step in range(len(head.marks)) if (w := waiting_of(plan, head, step, now))]
     told = min(found, key=telling, default=Waiting(on="scheduler", next="a scheduler goes on with it"))

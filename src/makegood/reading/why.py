@@ -103,18 +103,22 @@ def _deadlines(plan: Plan, head: Head, now: Millis) -> Iterator[str]:
     """What comes of it if it is not done in time, as long as it may be undone for that."""
     if head.pivoted or head.pending or head.direction is Direction.UNDO:
         return
+    once = "as soon as a process sees to it"
+    if head.state is TaskState.FAILED:
+        once = "once what is asked is settled"
+    elif head.paused:
+        once = "once it is resumed"
     if head.deadline and not head.deadline_heard:
-        yield _deadline("Its deadline", head.deadline, now, paused=head.paused)
+        yield _deadline("Its deadline", head.deadline, now, once)
     for step, opened in head.open.items():
         if opened.deadline and head.marks[step] in FORWARD_OPEN:
             whose = f"The deadline of {plan.steps[step].name}"
-            yield _deadline(whose, opened.deadline, now, paused=head.paused)
+            yield _deadline(whose, opened.deadline, now, once)
 
 
-def _deadline(whose: str, at: Millis, now: Millis, *, paused: bool) -> str:
+def _deadline(whose: str, at: Millis, now: Millis, once: str) -> str:
     if at > now:
         return f"{whose} is {moment(at)}: if it is not done by then, what was done is undone."
-    once = "once it is resumed" if paused else "as soon as a process sees to it"
     return f"{whose} passed at {moment(at)}: what was done is undone, {once}."
 
 
@@ -169,6 +173,7 @@ def _list(title: str, entries: list[tuple[str, str]]) -> Iterator[str]:
 
 def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
     yield from _paused(past)
+    yield from _deadlines(plan, head, now)
     steps, doubtful = past.steps, in_doubt(plan, head)
     standing = [(steps[n].plan.name, _standing(steps[n])) for n in in_effect(plan, head)]
     yield from _list("In effect outside", standing)
@@ -187,7 +192,8 @@ def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unmade: Collection[
 def _standing(step: StepPast) -> str:
     undo = f"undo {step.plan.undo}" if step.plan.undo else "no undo"
     outcome = "kept" if step.phase is Phase.KEPT else "left" if step.phase is Phase.LEFT else "done"
-    return f"{outcome}, key {step.do.key}; {undo}{because(step.undo.error)}"
+    over = ", whose time is over" if step.undo.unread else ""
+    return f"{outcome}, key {step.do.key}; {undo}{over}{because(step.undo.error)}"
 
 
 def _doubt(step: StepPast, opened: Open | None) -> str:
