@@ -489,6 +489,19 @@ def test_person_for_an_undo_that_is_stuck_comes_before_what_was_left() -> None:
     assert "  waits for  a person (flight)" in lines(walk)
 
 
+def test_persons_for_two_branches_in_doubt() -> None:
+    walk = Walk({"parallel": [step("car"), step("van"), step("tram")]})
+    walk.call("car", "van", "tram")
+    for name in ("car", "van", "tram"):
+        walk.report(name, Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.wait(60)
+    walk.inspect()
+    assert "  next       a person says whether car happened; van, tram wait for a person too" in lines(walk)
+    walk.commit(ResolveAsked(1, Verdict.DONE, "ann", given=(NULL,)))
+    assert "  next       a person says whether car happened; tram waits for a person too" in lines(walk)
+
+
 def test_person_for_a_task_that_has_a_deadline() -> None:
     walk = Walk({"series": [step("car"), step("van")]}, deadline=600_000)
     walk.call("car")

@@ -107,6 +107,10 @@ def task_waiting(plan: Plan, head: Head, now: Millis) -> Waiting | None:
 
     found = [w for step in range(len(head.marks)) if (w := waiting_of(plan, head, step, now))]
     told = min(found, key=telling, default=Waiting(on="scheduler", next="a scheduler goes on with it"))
+    others = [plan.steps[w.step].name for w in found if w.on == "person" and w.step in asks and w != told]
+    if head.state is TaskState.FAILED and others:
+        wait = "waits" if len(others) == 1 else "wait"
+        told = msgspec.structs.replace(told, next=f"{told.next}; {', '.join(others)} {wait} for a person too")
     if head.paused:
         return msgspec.structs.replace(told, next=f"{told.next}; it is paused as well, and must be resumed")
     return told
