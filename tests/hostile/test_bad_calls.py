@@ -262,8 +262,9 @@ def test_outside_of_async_with(url: str, tmp_path: Path, monkeypatch: pytest.Mon
 
     async def refuses(mg: Any) -> None:
         for wait in (mg.submit(book_trip, ANN), mg.task("t").cancel(), mg.list(), mg.task("t").record()):
-            with pytest.raises(StoreUnavailable, match="is not open; use it inside `async with`"):
+            with pytest.raises(StoreUnavailable, match="is not open; use it inside `async with`") as said:
                 await asyncio.wait_for(wait, SECONDS_MAX)
+            assert "open()" not in str(said.value), "only the synchronous twin has it"
 
     async def work() -> None:
         mg = Makegood(url)
