@@ -5,12 +5,15 @@ import functools
 import inspect
 import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from pydantic import RootModel
 
 from makegood.authoring import NOT_THERE, Action, Agent, NotThere, There, plan, step
 from makegood.authoring.probing import probe_answer
@@ -106,21 +109,70 @@ def test_arguments_come_from_json_with_defaults_and_types() -> None:
 
 
 def test_the_signature_hash_knows_names_and_types() -> None:
-    def declared(fn: Callable[..., Any]) -> str:
-        agent = Agent("a")
-        agent.action(undo=None, name="same")(fn)
-        return agent.actions["same"].signature_hash
-
     def one(trip: Trip) -> Flight | None: ...
     def two(trip: Trip) -> "Flight | None": ...
     def other_name(travel: Trip) -> Flight | None: ...
     def other_type(trip: Hotel) -> Flight | None: ...
     def other_result(trip: Trip) -> Flight: ...  # type: ignore[empty-body]
+    def with_default(trip: Trip | None = None) -> Flight | None: ...
 
-    hashes = [declared(fn) for fn in (one, two, other_name, other_type, other_result)]
+    hashes = [signature_of(fn) for fn in (one, two, other_name, other_type, other_result, with_default)]
     assert hashes[0] == hashes[1]
-    assert len(set(hashes)) == 4
+    assert len(set(hashes)) == 5
     assert all(len(digits) == 12 and int(digits, 16) >= 0 for digits in hashes)
+
+
+def form_of(*fields: Any, size: str = "small", **options: Any) -> Any:
+    """The class Order as a deployment may have it; it holds a class and an enum of its own."""
+    line: Any = msgspec.defstruct("Line", [("size", Enum("Size", {"ONE": size})), *fields])
+    return msgspec.defstruct("Order", [("lines", list[line] | None)], **options)
+
+
+FORMS = {
+    "first": form_of(("item", str)),
+    "another type": form_of(("item", int)),
+    "another name": form_of(("article", str)),
+    "a field more": form_of(("item", str), ("gift", bool)),
+    "a default": form_of(("item", str, "none")),
+    "a value of an enum": form_of(("item", str), size="large"),
+    "a tag": form_of(("item", str), tag=True),
+    "an array": form_of(("item", str), array_like=True),
+}
+
+
+def test_the_signature_hash_knows_the_fields_of_classes() -> None:
+    """As two deployments have them: of one name, and in two forms."""
+
+    def declared(order: Any) -> str:
+        def pack(orders: Any) -> None: ...
+
+        pack.__annotations__["orders"] = dict[str, order]
+        return signature_of(pack)
+
+    assert len({declared(order) for order in FORMS.values()}) == len(FORMS)
+    assert declared(form_of(("item", str))) == declared(FORMS["first"])
+
+
+class Tree(RootModel[dict[str, "Tree"]]): ...
+
+
+@dataclass
+class Branch:
+    trees: "dict[str, Tree | Branch | None]"
+
+
+def test_the_signature_hash_of_classes_that_hold_themselves() -> None:
+    def grow(branch: Branch) -> Tree: ...  # type: ignore[empty-body]
+    def grow_fully(branch: Branch) -> Branch: ...  # type: ignore[empty-body]
+
+    assert signature_of(grow) == "39a3b5df96b7", "in every process"
+    assert signature_of(grow_fully) != "39a3b5df96b7"
+
+
+def signature_of(fn: Callable[..., Any]) -> str:
+    agent = Agent("a")
+    agent.action(undo=None, name="same")(fn)
+    return agent.actions["same"].signature_hash
 
 
 def test_what_a_probe_answers_has_one_form() -> None:

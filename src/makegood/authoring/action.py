@@ -15,7 +15,7 @@ from makegood.authoring.places import place_of
 from makegood.authoring.probing import NotThere, There
 from makegood.core.document import StepNode
 from makegood.errors import PayloadError, PlanError
-from makegood.payload import Codec, codec_for, unwrapped
+from makegood.payload import Codec, codec_for, outline_of, unwrapped
 
 if TYPE_CHECKING:
     from makegood.authoring.agent import Agent
@@ -115,9 +115,13 @@ class Action(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def signature_hash(self) -> str:
-        """12 hex digits over the name, the parameters with their types, and the result's type."""
-        parameters = ", ".join(f"{name}: {shown(hint)}" for name, hint in self.parameter_types.items())
-        text = f"{self.name}({parameters}) -> {shown(self.result_type)}"
+        """12 hex digits over the name, the parameters, whether each has a default, and all types, with the
+        fields of the classes in them."""
+        parameters = ", ".join(
+            f"{name}{'?' if name in self.defaults else ''}: {outline_of(hint)}"
+            for name, hint in self.parameter_types.items()
+        )
+        text = f"{self.name}({parameters}) -> {outline_of(self.result_type)}"
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def arguments(self, builtins: Mapping[str, Any]) -> dict[str, Any]:

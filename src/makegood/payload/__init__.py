@@ -13,6 +13,7 @@ from makegood.payload.fields import Part, fields_of, further_fields
 from makegood.payload.finding import UnknownField
 from makegood.payload.foreign import field_as_written, is_model, is_root_model
 from makegood.payload.hints import alternatives, unwrapped
+from makegood.payload.outlines import outline_of
 from makegood.payload.parts import at, field_names
 from makegood.payload.schemas import names_in_json, schema_of
 from makegood.payload.secrets import Secret, is_marked, mentions_mark, names_in
@@ -48,6 +49,7 @@ __all__ = [
     "mentions_mark",
     "names_in",
     "names_in_json",
+    "outline_of",
     "resolve",
     "schema_of",
     "unwrapped",

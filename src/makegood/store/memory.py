@@ -141,7 +141,7 @@ class MemoryStore:
         """Hold the file alone, at one moment of store time; the stamp is kept afterwards."""
         if not self._is_open:
             raise StoreUnavailable(
-                "this MemoryStore is not open; use it inside `async with`, as `async with Makegood(...) as mg`"
+                "this MemoryStore is not open; use it inside `async with`, as in `async with Makegood(...)`"
             )
         asked = self._time.asked()
         with self._file.lock:

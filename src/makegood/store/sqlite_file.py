@@ -192,7 +192,7 @@ class SqliteFile:
     def _connected(self) -> apsw.Connection:
         if self._connection is None or self._hold is None:
             raise StoreUnavailable(
-                f"{self.path} is not open; use it inside `async with`, as `async with Makegood(...) as mg`"
+                f"{self.path} is not open; use it inside `async with`, as in `async with Makegood(...)`"
             )
         if self._process != os.getpid():
             raise StoreUnavailable(f"{self.path} was opened before a fork; open it only after the fork")
