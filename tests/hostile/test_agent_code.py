@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from makegood import Agent, Makegood, Retry, plan, step
+from makegood.authoring.places import place_of
 
 odd = Agent("odd", timeout=3, settle=0.1, retry=Retry(attempts=1))
 
@@ -84,6 +85,8 @@ def leaks_a_thread() -> str:
     return "leaked"
 
 
+NEVER_AWAITED = place_of(never_awaited).rpartition("/")[2]
+
 RETURNS: dict[str, Callable[[], Any]] = {
     "forks": forks,
     "moves": moves,
@@ -111,7 +114,10 @@ RAISED: dict[str, tuple[Callable[[], Any], str]] = {
     "mute with KeyboardInterrupt": (raising(Mute(KeyboardInterrupt())), "Mute"),
     "mute with SystemExit": (raising(Mute(SystemExit(3))), "Mute"),
     "recursion": (deeper, "RecursionError"),
-    "a coroutine": (never_awaited, "it returned a coroutine that nobody awaits; await it"),
+    "a coroutine": (
+        never_awaited,
+        f"{NEVER_AWAITED}) without await",
+    ),
 }
 ALL = RETURNS | {name: act for name, (act, _) in (SPOILED | RAISED).items()}
 

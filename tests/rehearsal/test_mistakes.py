@@ -105,7 +105,7 @@ def test_a_coroutine_that_nobody_awaits_is_named_by_the_function_that_returned_i
 
     made = shops.shop(agent, book)
     with pytest.raises(
-        PlanError, match=rf"^TypeError: .*nobody awaits.* at {HERE}:\d+, .* book of agent hotel"
+        PlanError, match=rf"^TypeError: .* book \(.*\) without await.* at {HERE}:\d+, .* book of agent hotel"
     ):
         rehearse(made.plan, agents=[made.agent])
 

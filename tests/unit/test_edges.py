@@ -23,6 +23,7 @@ from makegood import (
     plan,
     step,
 )
+from makegood.authoring.places import place_of
 from makegood.errors import ActRefused, PayloadError, StoreError, StoreUnavailable, UnknownTask
 from makegood.payload import codec_for
 
@@ -49,6 +50,9 @@ RAISED: dict[str, BaseException] = {
 
 
 async def give_back(done: str | None) -> None: ...
+
+
+PLACE = place_of(give_back)
 
 
 @shop.action(undo=give_back)
@@ -129,7 +133,7 @@ def test_an_undo_that_only_says_what_is_to_be_awaited_has_undone_nothing(
         async with Makegood(f"sqlite:///{tmp_path / 'tasks.db'}", agents=[stall]) as makegood:
             task = await makegood.submit(loan, "tent")
             assert await task.wait(7) == "Failed"
-            words = "it returned a coroutine that nobody awaits; await it, in an `async def`"
+            words = f"it returned a call of give_back ({PLACE}) without await, so that nothing of"
             assert words in await task.why()
 
     asyncio.run(main())

@@ -12,6 +12,7 @@ from makegood.agents.call import Call, label
 from makegood.agents.classify import meaning_of
 from makegood.agents.repertoire import function_of
 from makegood.authoring.action import Action, Function
+from makegood.authoring.places import place
 from makegood.authoring.probing import There, probe_answer
 from makegood.core.events import NULL, Answer, Claimed, Event, HandedBack, Probed, Reply, Reported
 from makegood.core.plan import Millis, StepPlan
@@ -250,9 +251,14 @@ def returned(value: Any) -> Any:
     """What a function came to. Raises TypeError where it is still to be awaited: nothing was done."""
     if not hasattr(type(value), "__await__"):
         return value
-    if inspect.iscoroutine(value):
-        value.close()
-    raise TypeError(f"it returned a {type(value).__name__} that nobody awaits; await it, in an `async def`")
+    if not inspect.iscoroutine(value):
+        raise TypeError(f"it returned a {type(value).__name__} without await; await it, in an `async def`")
+    value.close()
+    made_by, where = value.__name__, place(value.cr_code.co_filename, value.cr_code.co_firstlineno)
+    raise TypeError(
+        f"it returned a call of {made_by} ({where}) without await, so that nothing of {made_by} was run; "
+        f"write `await {made_by}(...)`, in an `async def`"
+    )
 
 
 @lru_cache(maxsize=4096)
