@@ -540,6 +540,30 @@ def test_up_logs_no_requests_of_libraries_and_ends_on_sigterm_with_0(shell: Shel
         assert re.search(r"^\d{4}-\d\d-\d\dT[\d:.]+Z INFO ", logged), "it is in UTC, as all that people see"
 
 
+FAILS = """
+import logging
+from app import cars
+
+try:
+    raise ValueError("\\x1b[31mred\\x00")
+except ValueError:
+    logging.exception("it said \\x1b[2J")
+"""
+
+
+def test_up_logs_no_control_characters(shell: Shell) -> None:
+    (shell.folder / "fails.py").write_text(FAILS)
+    with shell.started("up", "app.py", "fails.py") as everybody:
+        everybody.wait_for_talk(" up as ")
+        assert submit(shell, "trip-1", "--wait", car="refused", undo="refused").code == 20
+        logged = everybody.talk.read_text()
+    assert not {*logged} & {"\x1b", "\x00"}
+    lines = logged.splitlines()
+    assert r"ValueError: \x1b[31mred\x00" in lines, "a traceback has its own lines"
+    assert any(line.endswith(r"ERROR it said \x1b[2J") for line in lines)
+    assert any(line.endswith(r"it raised Refused: \x1b[31mdeparted\x1b[0m") for line in lines)
+
+
 def test_up_says_what_its_plans_need_of_others(shell: Shell) -> None:
     (shell.folder / "half.py").write_text("from app import *\ndel cars\n")
     with shell.started("up", "half.py") as everybody:

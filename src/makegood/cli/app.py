@@ -30,6 +30,7 @@ from makegood.core.plan import Plan
 from makegood.core.words import moment
 from makegood.errors import PlanError
 from makegood.logs import JsonLines
+from makegood.reading.words import one_line
 from makegood.runtime.process import run_up
 from makegood.store.url import open_store
 
@@ -93,7 +94,11 @@ def up(
 
 
 class _TextLines(logging.Formatter):
-    """A record as a line of text, its moment in UTC as all that people are shown."""
+    """A record as a line of text, its moment in UTC as all that people are shown; no control characters,
+    which a service may have sent."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return "\n".join(map(one_line, super().format(record).split("\n")))
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
         return moment(int(record.created * 1_000))
