@@ -297,7 +297,7 @@ def test_a_bare_decorator_and_a_second_action_of_a_name_are_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "settings", "why"),
     [
-        ("a b", {}, "an agent's name is of letters"),
+        ("a b", {}, r"an agent's name is of letters .*, digits, _, . and -, begins .* at most 60 characters"),
         ("1a", {}, "an agent's name is of letters"),
         ("a" * 61, {}, "an agent's name is of letters"),
         (None, {}, "agent None"),

@@ -197,6 +197,14 @@ def twice() -> None:
     step(look)
 
 
+def uses_nothing() -> None:
+    step(count, step(take, 1, None))
+
+
+def takes_nothing_apart() -> None:
+    step(count, step(take, 1, None).nights)
+
+
 def reserved() -> None:
     step.options(name="undo")(look)
 
@@ -338,7 +346,9 @@ NO_PLANS: list[tuple[Any, str]] = [
     (not_stepped, r"print is no action of any agent; declare it with @agent.action\(undo=...\)"),
     (misspelt_argument, r"step\(reserve_car, ...\): it takes trip, at, and no 'trop' \("),
     (wrong_arguments, r"step\(reserve_car, ...\): too many positional arguments \(.*trip_agents.py:\d+\)"),
-    (twice, r"step 'look' is used twice; name one of them with step.options\(name=...\)"),
+    (twice, r"step 'look' is used twice, .*; name one of them with step.options\(name=...\)"),
+    (uses_nothing, r"could read; .*; does its action return anything\? Then write what, as in `-> Booking`"),
+    (takes_nothing_apart, "take is None, which has no parts in JSON; does its action return anything"),
     (reserved, "step 'undo': the name is reserved"),
     (bad_option, r"step\(look\): timeout must be above 0"),
     (no_option, r"step.options\(\) has no setting 'timout'; it has name, retry, timeout, deadline"),
@@ -391,6 +401,13 @@ def looks_only() -> str | None:  # type: ignore[return]
 
 def test_a_plan_that_may_return_none_need_not_return() -> None:
     assert plan(looks_only).document.output is None
+
+
+def test_a_name_that_is_taken_is_told_with_both_lines() -> None:
+    first = twice.__code__.co_firstlineno + 1
+    said = rf":{first + 1}: plan twice: step 'look' is used twice, and stands at \S*:{first} already; name"
+    with pytest.raises(PlanError, match=said):
+        plan(twice)
 
 
 def test_references_that_may_fit_are_taken() -> None:

@@ -198,7 +198,10 @@ NO_PARTS: list[tuple[Callable[[Flight], Any], str]] = [
         lambda f: f.arrives.year,
         "fly.arrives is datetime, and what its .year gives is known only when a task runs; do",
     ),
-    (lambda f: f.confirmation[0], "fly.confirmation is str, which has no parts in JSON"),
+    (
+        lambda f: f.confirmation[0],
+        "fly.confirmation is str, which has no parts in JSON, no fields and no items; pass the whole of it",
+    ),
     (lambda f: f.class_.value, "fly.class_ is Class, which has no parts in JSON"),
     (
         lambda f: f.way.upper(),

@@ -100,7 +100,10 @@ class Agent:
         **misplaced: Never,
     ) -> None:
         if not _matches(AGENT_NAME, name):
-            raise PlanError(f"{here()}: agent {name!r}: an agent's name {NAME_IS} 60; it may have . and -")
+            raise PlanError(
+                f"{here()}: agent {name!r}: an agent's name is of letters (A to Z, a to z), digits, _, . and "
+                "-, begins with a letter, and has at most 60 characters"
+            )
         if lifespan is not None and not callable(lifespan):
             raise PlanError(
                 f"{here()}: agent {name}: lifespan={lifespan!r} is no function; give one that makes an async "
@@ -204,7 +207,9 @@ class Agent:
 
     def _check_free(self, fn: Any, name: Any, place: str) -> None:
         if not _matches(ACTION_NAME, name):
-            raise PlanError(f"{place}: action {name!r}: an action's name {NAME_IS} 60; give one: name=...")
+            raise PlanError(
+                f"{place}: action {name!r}: an action's name {NAME_IS} 60 characters; give one: name=..."
+            )
         if name in self.actions:
             raise PlanError(
                 f"{place}: agent {self.name} has an action {name!r}, at {self.actions[name].do.place}; "

@@ -5,6 +5,7 @@ key and index, and passed on; whatever else is tried with it is refused, with th
 """
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any, NamedTuple, NoReturn
 
 from makegood.authoring.places import here
@@ -26,6 +27,13 @@ class Origin(NamedTuple):
 
     def __str__(self) -> str:
         return at(self.name, self.path)
+
+    @property
+    def doubt(self) -> str:
+        """What to ask, behind a complaint, of a step whose action is declared to return nothing."""
+        if self.hint is not NoneType or self.path or self.name == "input":
+            return ""
+        return "; does its action return anything? Then write what, as in `-> Booking`"
 
 
 class Reference:
@@ -71,7 +79,7 @@ def _part(reference: Reference, find: Callable[[Any], Part]) -> Reference:
     try:
         part = find(origin.hint)
     except NoPart as reason:
-        raise PlanError(f"{here()}: {origin} {reason}") from None
+        raise PlanError(f"{here()}: {origin} {reason}{origin.doubt}") from None
     return Reference(origin._replace(path=(*origin.path, part.key), hint=part.hint))
 
 

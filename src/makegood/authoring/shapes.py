@@ -143,6 +143,7 @@ def _refuse_behaviour(member: Any, name: str) -> None:
 def _refuse_without_parts(member: Any) -> None:
     cls = get_origin(unwrapped(member)) or member
     if cls is Literal or (isinstance(cls, type) and issubclass(cls, _WITHOUT_PARTS)):
-        raise NoPart(f"is {shown(member)}, which has no parts in JSON")
+        instead = "" if cls is NoneType else ", no fields and no items; pass the whole of it"
+        raise NoPart(f"is {shown(member)}, which has no parts in JSON{instead}")
     if isinstance(cls, type) and issubclass(cls, Set):
         raise NoPart(f"is {shown(member)}, which has no order and no keys; use a list")

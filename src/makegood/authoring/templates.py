@@ -95,7 +95,7 @@ class _Writer(NamedTuple):
         if clash(hint, origin.hint):
             raise PlanError(
                 f"{here()}: {where} takes {shown(hint)}, and {origin} is {shown(origin.hint)}, which no task "
-                "could read; give another value, or change one of the two types"
+                f"could read; give another value, or change one of the two types{origin.doubt}"
             )
         return {"$ref": origin.name, "path": list(origin.path)} if origin.path else {"$ref": origin.name}
 

@@ -29,6 +29,8 @@ class Recording:
         self.actions: dict[str, Action] = {}
         self._agents: dict[str, Agent] = {}
         self._groups: list[list[Node]] = [[]]
+        self._steps: dict[str, str] = {}
+        """The line of each step, by its name."""
 
     @property
     def body(self) -> SeriesNode:
@@ -52,7 +54,13 @@ class Recording:
             self.actions[action.full_name] = action
 
     def add_step(self, node: StepNode) -> None:
-        """Append a step to the innermost group."""
+        """Append a step to the innermost group; raises PlanError where its name is taken."""
+        if node.step in self._steps:
+            raise PlanError(
+                f"{here()}: plan {self.plan}: step {node.step!r} is used twice, and stands at "
+                f"{self._steps[node.step]} already; name one of them with step.options(name=...)"
+            )
+        self._steps[node.step] = here()
         self._groups[-1].append(node)
 
     @contextmanager
