@@ -162,16 +162,31 @@ def in_words(error: BaseException, *, at_most: int | None = TEXT_MAX) -> str:
 
 
 def _said_by(error: BaseException) -> str:
-    """What it says; of a status that httpx or requests raise, what was answered, which they leave out."""
+    """What it says; of a status that httpx or requests raise, what was answered, and of what httpx raises
+    otherwise, what was asked, which they leave out."""
     said = str(error)
-    if type(error).__module__.partition(".")[0] in ("httpx", "requests") and " for url" in said:
-        with suppress(Exception):  # it was made by hand, say, and has neither
-            answer: Any = error.response  # type: ignore[attr-defined]  # which both have
-            body = getattr(answer, "_content", b"")  # what has been read: to read more could take long
-            text = body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
-            url = without_secrets(f"{answer.request.url}")
-            return answered(answer.request.method, url, answer.status_code, text)
+    library = type(error).__module__.partition(".")[0]
+    with suppress(Exception):  # it was made by hand, say, and has neither
+        if library in ("httpx", "requests") and " for url" in said:
+            return _answer_of(error)
+        if library == "httpx":
+            return _asked_of(error, said)
     return said
+
+
+def _answer_of(error: Any) -> str:
+    """What was answered; `error` has the response, as those of both libraries have."""
+    answer = error.response
+    body = getattr(answer, "_content", b"")  # what has been read: to read more could take long
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
+    url = without_secrets(f"{answer.request.url}")
+    return answered(answer.request.method, url, answer.status_code, text)
+
+
+def _asked_of(error: Any, said: str) -> str:
+    """What it says behind what was asked, if that does not stand in front of it already."""
+    method, url = error.request.method, without_secrets(f"{error.request.url}")
+    return said if said.startswith(f"{method} ") else f"{method} {url}" + (f": {said}" if said else "")
 
 
 def answered(method: str, url: str, status: int, body: str) -> str:

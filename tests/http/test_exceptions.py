@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 import aiohttp
+import httpx
 import pytest
 import requests
 
@@ -110,9 +111,20 @@ def test_an_answer_that_was_not_read_is_not_waited_for(stream: Post) -> None:
         assert meaning_of(error).error == f"{type(error).__name__}: GET {url} answered 422"
 
 
+def test_what_httpx_was_asked_is_told_where_no_answer_came() -> None:
+    """Its own words are "All connection attempts failed", or none at all."""
+    with refused() as url:
+        address = url.replace("http://", "http://ann:secret@")
+        error = raised(by_httpx, f"{address}visits?token=hush")
+    assert meaning_of(error).error == f"ConnectError: POST {url}visits: {error}"
+    mute = httpx.ReadTimeout("", request=httpx.Request("GET", url))
+    assert meaning_of(mute).error == f"ReadTimeout: GET {url}"
+
+
 def test_one_that_was_made_by_hand_says_what_it_says() -> None:
     error = requests.HTTPError("422 for url of a friend", response=None)
     assert meaning_of(error).error == "HTTPError: 422 for url of a friend"
+    assert meaning_of(httpx.ConnectError("by hand")).error == "ConnectError: by hand"
 
 
 @pytest.mark.parametrize("ill", NOT_REACHED)
