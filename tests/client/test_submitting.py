@@ -168,6 +168,23 @@ def test_nothing_is_entered_when_one_input_cannot_be_written(tmp_path: Path) -> 
     run(work)
 
 
+def test_who_waits_in_vain_is_told_whether_anybody_is_up(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/tasks.db"
+
+    async def work() -> None:
+        async with Makegood(url) as client:
+            task = await client.submit(light, Order("ann"), start_at=timedelta(days=1))
+            with pytest.raises(
+                TimeoutError, match=r"0\.1 s; no process is up on this store to go on with it"
+            ):
+                await task.result(0.1)
+            async with Makegood(url, [lamps]):
+                with pytest.raises(TimeoutError, match=r"0\.1 s; it goes on, and why\(\) says what"):
+                    await task.result(0.1)
+
+    run(work)
+
+
 def test_nothing_of_a_task_starts_before_its_time(tmp_path: Path) -> None:
     async def work() -> None:
         async with Makegood(store(tmp_path), [lamps]) as makegood:

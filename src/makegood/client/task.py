@@ -3,6 +3,7 @@
 import asyncio
 import getpass
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +22,7 @@ from makegood.core.events import (
     Verdict,
 )
 from makegood.core.record import Phase, TaskState
-from makegood.errors import ActRefused, Compensated, Failed, PayloadError
+from makegood.errors import ActRefused, Compensated, Failed, PayloadError, StoreError
 from makegood.payload import Codec, canonical, codec_for
 from makegood.reading.audit import Statement
 from makegood.reading.lengths import in_seconds
@@ -79,10 +80,17 @@ class Task(Generic[Out]):
             async with asyncio.timeout(seconds):
                 return state_name(await self._connection.at_rest(self.task_id))
         except TimeoutError:
+            late = f"task {self.task_id} has not ended within {seconds:g} s"
             raise TimeoutError(
-                f"task {self.task_id} has not ended within {seconds:g} s; it goes on, and why() says what it "
-                "waits for"
+                f"{late}; {await self._prospect()}, and why() says what it waits for"
             ) from None
+
+    async def _prospect(self) -> str:
+        """Whether anybody goes on with it."""
+        with suppress(StoreError):
+            if not await self._connection.store.members():
+                return "no process is up on this store to go on with it (`makegood up APP`)"
+        return "it goes on"
 
     async def result(self, timeout: float | timedelta | None = None) -> Out:
         """Wait for its output. Raises Compensated or Failed with the reason, TimeoutError, PayloadError when
