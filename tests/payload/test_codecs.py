@@ -83,10 +83,15 @@ def test_who_lacks_the_codec_is_told_which(tmp_path: Path) -> None:
                 await mg.task("done").result(20)
             assert (await mg.audit()).clean
         async with Makegood(url(tmp_path), codec=Encrypted(Fernet.generate_key())) as mg:
-            with pytest.raises(PayloadError, match="codec 'fernet' cannot open it: InvalidToken"):
+            with pytest.raises(
+                PayloadError,
+                match=r"the input is stored, and codec 'fernet' cannot open it: InvalidToken; .*=APP:NAME",
+            ):
                 await mg.task("done").result(20)
         async with Makegood(url(tmp_path), codec=Compressed()) as mg:
-            with pytest.raises(PayloadError, match="by codec 'fernet', and this process was given 'zlib'"):
+            with pytest.raises(
+                PayloadError, match=r"'fernet', and this process was given 'zlib'; give .* MAKEGOOD_CODEC="
+            ):
                 await mg.task("done").result(20)
 
     asyncio.run(main())
@@ -96,7 +101,9 @@ def test_who_lacks_the_codec_is_told_which(tmp_path: Path) -> None:
             said = shell.ok(command, "refused", *more, "--store", url(tmp_path))
             assert "{makegood" not in said
             assert "gAAAA" not in said
-            assert "by codec 'fernet', which this process was not given" in " ".join(said.split())
+            assert "by codec 'fernet', which this process was not given; give the one" in " ".join(
+                said.split()
+            )
     wrong = shell.run("show", "done", "--store", url(tmp_path), MAKEGOOD_CODEC="nowhere.py:codec")
     assert wrong.code == 2
     wrong = shell.run("show", "done", "--store", url(tmp_path), MAKEGOOD_CODEC=f"{APP}:nothing")

@@ -24,6 +24,9 @@ behind it perhaps the beginning of another that was."""
 AS_TEXT = re.compile(rb"[A-Za-z0-9_=-]+")
 
 
+GIVE_IT = "give the one that wrote it: MAKEGOOD_CODEC=APP:NAME, or codec="
+
+
 class PayloadCodec(Protocol):
     """Makes other bytes of what is stored: encryption, compression. `name` is stored beside them."""
 
@@ -134,16 +137,22 @@ class Envelope:
     def _opened(self, found: re.Match[str], where: str) -> bytes:
         name, form, text = found[1], found[2], found[3]
         if self._codec is None:
-            raise PayloadError(f"{where} is stored by codec {name!r}, which this process was not given")
+            raise PayloadError(
+                f"{where} is stored by codec {name!r}, which this process was not given; {GIVE_IT}"
+            )
         if self._codec.name != name:
             raise PayloadError(
-                f"{where} is stored by codec {name!r}, and this process was given {self._codec.name!r}"
+                f"{where} is stored by codec {name!r}, and this process was given {self._codec.name!r}; "
+                f"{GIVE_IT}"
             )
         try:
             stored = text.encode() if form == "=" else urlsafe_b64decode(text)
             return _bytes(self._codec.decode(stored), "decode")
         except Exception as error:  # the user's own
-            raise PayloadError(f"{where}: codec {name!r} cannot open it: {in_words(error)}") from None
+            raise PayloadError(
+                f"{where} is stored, and codec {name!r} cannot open it: {in_words(error)}; if it has "
+                f"another key, {GIVE_IT}"
+            ) from None
 
 
 def _bytes(made: object, by: str) -> bytes:
