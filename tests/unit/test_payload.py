@@ -236,6 +236,8 @@ def test_all_trips_are_kept(trip: Trip) -> None:
 NESTED: list[Any] = []
 NESTED.append(NESTED)
 
+ODD = timezone(timedelta(minutes=53, seconds=28))
+"""As the clocks of Berlin went until 1893."""
 REFUSED: list[tuple[Any, Any, str]] = [
     (
         Trip("x", [Leg(1.0), Leg(math.nan)]),
@@ -260,6 +262,16 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (1.0, int, "^input: Expected `int`, got `float`"),
     (2**53 + 1, float, "^input cannot be kept exactly: int 9007199254740993 would be read back as float"),
     (1.1, Decimal, "^input cannot be kept exactly"),
+    (
+        [datetime(1880, 1, 1, tzinfo=ODD)],
+        list[datetime],
+        r"^input\[0\] .*: its UTC offset is not in whole min",
+    ),
+    (
+        time(9, tzinfo=ODD),
+        time,
+        "^input .*: its UTC offset is not in whole minutes, .* in JSON; give it in UTC$",
+    ),
     (1.5, Decimal | None, r'^input cannot .* float 1\.5 .*; a float .* digits, write Decimal\("12\.50"\)$'),
     ({"a": [{1.5}]}, dict[str, list[set[Decimal]]], r"^input\.a\[0\]\[0\] cannot .* float 1\.5"),
     ({1.5: 1}, dict[Decimal, int], r"^input \(a key\) cannot be kept exactly: float 1\.5"),
@@ -344,6 +356,20 @@ def test_the_limit_is_measured_on_what_is_stored() -> None:
             dict[str, list[float]],
             r"^result\.a\[1\]: int .* is not equal; declare",
         ),
+        (b"[0.1,1e-400]", list[float], r"^result\[1\]: a number that is too small .* as 0; declare Decimal$"),
+        (
+            b'{"a":-0.%s2}' % (b"0" * 323),
+            dict[str, float],
+            r"^result\.a: a number that is too small for a float",
+        ),
+        (b"1e-99999999999999999999", float, "^result: a number that is too small for a float"),
+        (b"1e-99999999999999999999", Any, "^result: a number of more digits than a float keeps"),
+        (b"[1,9007199254740993]", set[float], r"^result\[1\]: int 9007199254740993 would be read as float"),
+        (
+            b"[[0.5,1],[1e-400,1]]",
+            frozenset[tuple[float, int]],
+            r"^result\[1\]\[0\]: a number that is too small",
+        ),
         (b'{"at":null}', Leg, "^result: Object missing required field `price`"),
         (b'{"side":-1}', Square, "^result: a side is not negative"),
         (b'"\xff"', str, "^result: "),
@@ -358,6 +384,10 @@ def test_unreadable_json_is_named_with_its_path(raw: bytes, hint: Any, why: str)
 def test_a_large_int_is_a_float_only_where_one_is_equal_to_it() -> None:
     assert decode(b"[9007199254740992,1]", list[float]) == [2.0**53, 1.0]
     assert decode(b"9007199254740993", float | int) == 2**53 + 1
+    large = {(2.0**53, 2**53 + 1), (1.0, 1)}
+    assert decode(b"[[9007199254740992,9007199254740993],[1,1]]", set[tuple[float, int]]) == large
+    assert decode(b"[0,9007199254740993]", set[Decimal]) == {Decimal(0), Decimal(2**53 + 1)}
+    assert decode(b"[5e-324,0e-400]", list[float]) == [5e-324, 0.0]
     assert convert({"a": 2**53 + 1, "b": 1}, dict[str, int]) == {"a": 2**53 + 1, "b": 1}
     with pytest.raises(PayloadError, match=r"^shop/pay\.b\[0\]: int 9007199254740993 would be read as float"):
         convert({"b": [2**53 + 1]}, dict[str, list[float]], "shop/pay")

@@ -20,13 +20,20 @@ from makegood.payload.faults import (
     unreadable,
 )
 from makegood.payload.finding import sort_sets, unknown_field
-from makegood.payload.floats import holds_large_int, kept_float, rounded_int, told_where
+from makegood.payload.floats import (
+    changed_in_sets,
+    changed_number,
+    exact_json,
+    holds_large_int,
+    kept_float,
+    told_where,
+)
 from makegood.payload.parts import naive_moment
 from makegood.payload.traits import traits_of
 
 STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
-LARGE = re.compile(rb"[0-9]{16}")
-"""In JSON with an int that a float may not keep."""
+CHANGING = re.compile(rb"[0-9]{16}|[eE]-[0-9]{3}")
+"""In JSON with an int that a float may not keep, or a number that is too small for one."""
 BRACKETS = re.compile(rb"[\[\]{}]")
 NAIVE = re.compile(rb'"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+"')
 """How a moment without a time zone is written."""
@@ -73,8 +80,8 @@ class Codec:
         if self._traits.form is not None:
             self._check_known(_any(raw, where), where)
         value = self._read(raw, where)
-        if self._traits.holds_floats and LARGE.search(raw):
-            self._check_ints(_any(raw, where), value, where)
+        if self._traits.holds_floats and CHANGING.search(raw):
+            self._check_numbers(exact_json(raw), value, where)
         return value
 
     def convert(self, builtins: Any, where: str = "value") -> Any:
@@ -89,16 +96,15 @@ class Codec:
         except Exception as error:
             raise unreadable(where, error, self._traits.marks, self.hint) from None
         if self._traits.holds_floats and holds_large_int(builtins):
-            self._check_ints(builtins, value, where)
+            self._check_numbers(builtins, value, where)
         return value
 
-    def _check_ints(self, json: Any, value: Any, where: str) -> None:
-        """Raise PayloadError for an int that was read as a float which is not equal to it."""
-        if self._traits.holds_sets:  # their JSON has another order
-            return
-        rounded = rounded_int(json, msgspec.json.decode(self._write(value)), where)
-        if rounded is not None:
-            raise inexact(*rounded, where, self._traits.marks)
+    def _check_numbers(self, json: Any, value: Any, where: str) -> None:
+        """Raise PayloadError for a number that was read as a float which is another number."""
+        find = changed_in_sets if self._traits.holds_sets else changed_number
+        changed = find(json, msgspec.json.decode(self._write(value)), where)
+        if changed is not None:
+            raise inexact(changed.path, changed.given, changed.kept, where, self._traits.marks)
 
     def _encode(self, value: Any) -> bytes:
         """Sets have no order of their own; equal sets must still give equal bytes."""

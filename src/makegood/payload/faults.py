@@ -1,7 +1,7 @@
 """Why a value cannot be kept as JSON, and where in it: slow and careful, walked only after a failure."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -57,11 +57,16 @@ def naive(where: str) -> PayloadError:
     )
 
 
-def inexact(path: str, given: int, kept: float, where: str, marks: Marks) -> PayloadError:
-    """The error for an int in the place of a float that cannot be equal to it."""
+def inexact(path: str, given: int | Decimal, kept: float, where: str, marks: Marks) -> PayloadError:
+    """The error for a number in the place of a float that cannot be equal to it."""
     hidden = marks.hides(path.removeprefix(where))
-    said = "an int would be read as a float" if hidden else f"int {given} would be read as float {kept!r}"
-    return PayloadError(f"{marks.shown(path, where)}: {said}, which is not equal; declare int or Decimal")
+    if isinstance(given, Decimal):
+        said = "a number that is too small for a float would be read as 0; declare Decimal"
+    elif hidden:
+        said = "an int would be read as a float, which is not equal; declare int or Decimal"
+    else:
+        said = f"int {given} would be read as float {kept!r}, which is not equal; declare int or Decimal"
+    return PayloadError(f"{marks.shown(path, where)}: {said}")
 
 
 def unencodable(value: Any, where: str, error: Exception, marks: Marks) -> PayloadError:
@@ -232,6 +237,8 @@ def _by_luck(given: Any, back: Any) -> bool:
 def _lost(given: Any, back: Any, where: str, *, tactful: bool) -> str:
     said = f"{where} cannot be kept exactly:"
     one, other = map(_type_of if tactful else _named, (given, back))
+    if isinstance(given, datetime | time) and _in_odd_minutes(given.utcoffset()):
+        return f"{said} its UTC offset is not in whole minutes, as it must be in JSON; give it in UTC"
     if one == other:
         return f"{said} {one} " + ("would be read back as another" if tactful else "is never equal to itself")
     way_out = "declare the type that it has, or give a value that JSON can hold"
@@ -240,6 +247,10 @@ def _lost(given: Any, back: Any, where: str, *, tactful: bool) -> str:
     elif isinstance(back, Enum) and not tactful:
         way_out = f"give {type(back).__qualname__}.{back.name}"
     return f"{said} {one} would be read back as {other}; {way_out}"
+
+
+def _in_odd_minutes(offset: timedelta | None) -> bool:
+    return offset is not None and bool(offset % timedelta(minutes=1))
 
 
 def _holds_secret(value: Any) -> bool:
