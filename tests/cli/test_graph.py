@@ -1,5 +1,6 @@
 """`makegood graph`, as a person runs it."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,15 @@ def test_the_format_is_asked_for_or_follows_from_the_files_name(shell: Shell) ->
         assert (shell.folder / name).read_text("utf-8").startswith(begins)
     assert shell.ok("graph", PLAN, "--output", "trip.svg", "--format", "text") == ""
     assert (shell.folder / "trip.svg").read_text("utf-8").startswith("book_trip ")
+
+
+def test_it_may_be_the_plan_document(shell: Shell) -> None:
+    printed = shell.ok("graph", PLAN, "--format", "json")
+    assert printed.startswith('{\n  "body": {')
+    assert json.loads(printed) == json.loads(load_plan(f"{APP}:book_trip").to_json())
+    assert shell.ok("graph", PLAN, "--output", "trip.json") == ""
+    assert (shell.folder / "trip.json").read_text("utf-8") == printed
+    assert shell.ok("graph", "trip.json", "--format", "json") == printed
 
 
 def test_a_plan_document_is_drawn_as_well(shell: Shell) -> None:

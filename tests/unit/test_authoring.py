@@ -512,7 +512,7 @@ def test_a_document_is_a_plan_too() -> None:
     assert [action.name for action in held.actions] == ["reserve_flight", "reserve_hotel"]
     assert (held.input_type, held.output_type) == (Trip, Flight)
     assert held.plan.index_of == {"fly": 0, "sleep": 1}
-    again = PlanDefinition.from_document(book_trip.document.canonical(), agents=[flights, hotels, cars, desk])
+    again = PlanDefinition.from_document(book_trip.to_json(), agents=[flights, hotels, cars, desk])
     assert again.version == book_trip.version
     assert again.actions == book_trip.actions
 

@@ -1,4 +1,4 @@
-"""What commands print with --json, and alert hooks are given, as JSON Schemas: a file for each."""
+"""What commands print with --json, hooks are given, and plan documents hold, as JSON Schemas: a file each."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ import msgspec
 from makegood.auditing import Report
 from makegood.health.line import Line
 from makegood.testing.rehearsal.report import Report as Rehearsal
-from tools.reference import printed
+from tools.reference import plan_document, printed
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -53,13 +53,23 @@ def schema_of(name: str) -> dict[str, Any]:
     one: dict[str, Any] = {"anyOf": list(found)} if len(found) > 1 else dict(found[0])
     what = {"type": "array", "items": one} if form.in_list else one
     command = f"a line of makegood {name} --json" if form.by_line else f"makegood {name} --json"
-    head = {"$schema": DIALECT, "$id": f"urn:makegood:schema:{name}", "title": form.title or command}
-    return head | what | {"$defs": defs}
+    return _head(name, form.title or command) | what | {"$defs": defs}
+
+
+def schema_of_plans() -> dict[str, Any]:
+    """The JSON Schema of a plan document."""
+    return _head("plan", "a plan document of makegood, as PLAN.json holds it") | plan_document.schema()
+
+
+def _head(name: str, title: str) -> dict[str, Any]:
+    return {"$schema": DIALECT, "$id": f"urn:makegood:schema:{name}", "title": title}
 
 
 def files() -> dict[str, str]:
     """The text of each file, by its name."""
-    return {f"schemas/{name}.json": _text(schema_of(name)) for name in FORMS}
+    printed_forms = {name: schema_of(name) for name in FORMS}
+    schemas = printed_forms | {"plan": schema_of_plans()}
+    return {f"schemas/{name}.json": _text(schema) for name, schema in schemas.items()}
 
 
 def _text(schema: dict[str, Any]) -> str:

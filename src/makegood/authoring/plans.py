@@ -72,9 +72,13 @@ class PlanDefinition(Generic[Input, Output]):
     def name(self) -> str:
         return self.document.plan
 
+    def to_json(self) -> bytes:
+        """Its document as JSON with every default filled in, as it is stored; `from_document` takes it."""
+        return self.document.canonical()
+
     @cached_property
     def version(self) -> str:
-        """SHA-256 of the canonical document, in hex."""
+        """SHA-256 of what `to_json` gives, in hex."""
         return self.document.version
 
     @cached_property

@@ -35,6 +35,7 @@ EXAMPLES: dict[str, str] = {
         makegood graph trip.py:book_trip
         makegood graph trip.py:book_trip --output trip.svg
         makegood graph trip.py:book_trip --format mermaid
+        makegood graph trip.py:book_trip --output trip.json
         """,
     "rehearse": """
         makegood rehearse trip.py:book_trip

@@ -1,28 +1,38 @@
-"""`graph`: a plan drawn with its undo lane."""
+"""`graph`: a plan drawn with its undo lane, or as its document."""
 
 from pathlib import Path
 
 import click
+import msgspec
 
 from makegood import drawing
+from makegood.authoring.loading import AnyPlan
 from makegood.cli import output
 from makegood.cli.planned import named_plan
 from makegood.errors import MakegoodError
 
-FORMATS = {"text": drawing.text, "mermaid": drawing.mermaid, "svg": drawing.svg}
-SUFFIXES = {".svg": "svg", ".mmd": "mermaid", ".mermaid": "mermaid", ".txt": "text", "": "text"}
+DRAWN = {"text": drawing.text, "mermaid": drawing.mermaid, "svg": drawing.svg}
+FORMATS = (*DRAWN, "json")
+SUFFIXES = {
+    ".svg": "svg",
+    ".mmd": "mermaid",
+    ".mermaid": "mermaid",
+    ".txt": "text",
+    ".json": "json",
+    "": "text",
+}
 """Formats by how a file's name ends."""
 
 
 @click.command()
 @click.argument("plan", metavar="APP:PLAN")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), help="[default: by FILE's name, or text]")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="[default: by FILE's name, or text]")
 @click.option(
     "--output",
     "file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write it there; .svg, .mmd and .txt say the format.",
+    help="Write it there; .svg, .mmd, .txt and .json say the format.",
 )
 def graph(plan: str, form: str | None, file: Path | None) -> int:
     """Draw a plan with its undo lane.
@@ -30,14 +40,21 @@ def graph(plan: str, form: str | None, file: Path | None) -> int:
     Forward is read downward on the left; beside each step stands its undo, numbered in the order in which
     compensation calls them: undos of one number may run at the same time. What has no undo says why.
 
-    In place of APP:PLAN a file PLAN.json may hold a plan document.
+    The format json is the plan's document, all defaults filled in. In place of APP:PLAN a file PLAN.json may
+    hold one.
     """
-    drawn = FORMATS[form or _form_of(file)](named_plan(plan).plan)
+    drawn = _drawn(named_plan(plan), form or _form_of(file))
     if file is None:
         output.data(drawn)
     else:
         _write(file, drawn)
     return output.OK
+
+
+def _drawn(plan: AnyPlan, form: str) -> str:
+    if form == "json":
+        return msgspec.json.format(plan.to_json()).decode()
+    return DRAWN[form](plan.plan)
 
 
 def _form_of(file: Path | None) -> str:
