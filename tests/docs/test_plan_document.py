@@ -48,7 +48,7 @@ def test_it_takes_what_is_a_plan_with_its_defaults_or_without(name: str) -> None
     assert faults(json.loads(PlanDefinition.from_document(PLANS[name]).to_json())) == []
 
 
-@pytest.mark.parametrize("name", MALFORMED.keys() - NO_JSON)
+@pytest.mark.parametrize("name", sorted(MALFORMED.keys() - NO_JSON))
 def test_it_refuses_what_has_not_the_form_of_one(name: str) -> None:
     assert faults(MALFORMED[name]) != []
 
