@@ -108,6 +108,12 @@ OF_THE_SHELL = (
         seeds=1000,
     ),
     Mutant(
+        "an undo of another name is taken for the pinned one",
+        "agents/repertoire.py",
+        "if function is not None and function.name == pinned:",
+        "if function is not None:",
+    ),
+    Mutant(
         "a call has no timeout",
         "agents/runner.py",
         "            work.deadline - monotonic(), self._time_out, flight",
@@ -226,7 +232,7 @@ LIVES = {
     "evidence against a compensated task is only filed": "a call must outlive its bound there",
     "a doubled report answers for the next round of an undo": "too rare: not in 300 seeds",
     "a person is believed while the call may still land": "what they saw has moved by then (decision 14)",
-    "an undo that was sent and failed is a person's": "honest people say what is there",
+    "the result is corrected that a failed undo was made of": "honest people give what is there",
     "a result is corrected though a call was made of it": "honest people give what is there",
     "a blind undo that was handed back forgets the life of its key": "it must be handed back just there",
     "what may have been done since a backup is skipped": "somebody must skip it before its turn",

@@ -122,7 +122,7 @@ class Member:
         if not renames:
             self.misreads = True
         elif self.engine._runner is not None:
-            self.engine._runner._repertoire = Repertoire(renamed(self._world.agents))
+            self.engine._runner._repertoire = Repertoire(renamed(self._world.agents, self._world.complaints))
 
     def leave(self, grace: float) -> None:
         """End as the process would at SIGTERM: within its grace, whatever the store does (L4)."""
