@@ -148,7 +148,7 @@ def test_agent_that_handed_the_call_back() -> None:
         'What you can do (with --why "..." the history keeps your reason)',
         "  makegood retry trip-9f3a flight  try it again now, counting from the start",
         "  makegood skip trip-9f3a flight   go on as if it were done by hand",
-        "  makegood cancel trip-9f3a        undo what was done",
+        "  makegood cancel trip-9f3a        end it; as it stands, nothing is to be undone",
     ]
     walk.wait(5)
     walk.call("flight")

@@ -241,6 +241,8 @@ def _means(plan: Plan, head: Head, act: OpenAct) -> str:
         return f"ask {step.probe} again now"
     if act.verdict == "done" and step is not None and head.direction is Direction.UNDO:
         return "it happened, and " + (f"{step.undo} undoes it" if step.undo else "stays: it has no undo")
+    if act.verb == "cancel" and not (in_doubt(plan, head) or in_effect(plan, head)):
+        return f"end it; as it stands, nothing is to be undone{first}"
     needed = "; its result is used" if act.result else ""
     return MEANING[act.verdict or act.verb] + needed + first
 
