@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from makegood.cli.audit import EFFECTS
 from makegood.cli.layout import cells, folded, row_lines, table_lines
 from makegood.cli.output import coloured_table
 from tests.cli.terminal import APP, Shell
@@ -73,6 +74,18 @@ def test_an_address_stays_whole_in_a_table(shell: Shell) -> None:
 def test_a_list_is_folded_beside_its_columns(shell: Shell) -> None:
     [row] = [line for line in shown(shell, 80, "list") if line.startswith("t-42")]
     assert row.endswith("a person (reserve_car)")
+
+
+def test_columns_that_have_no_room_go_below_those_that_have(shell: Shell) -> None:
+    effect = ["reserve_car", "in doubt", "2026-12-01T05:31:41Z", "t-42-reserve_car", "connection reset"]
+    assert lines_of(EFFECTS, [effect], 50) == [
+        *("STEP         STANDS    SINCE", "    KEY", "    WHAT"),
+        *("reserve_car  in doubt  2026-12-01T05:31:41Z", "    t-42-reserve_car", "    connection reset"),
+    ]
+    told = shown(shell, 60, "rehearse", "app.py:rent_car")
+    assert told[1].startswith("    ENDS")
+    at = told[0].index("WHAT STRIKES IT")
+    assert sum(line.startswith("reserve_car ") and line[at - 1] == " " for line in told) > 5
 
 
 @pytest.mark.parametrize("columns", [55, 80])
@@ -150,13 +163,12 @@ def test_nothing_of_a_long_word_is_left_out(text: str) -> None:
         assert "".join(told).replace(" ", "") == text.replace(" ", "")
 
 
+TASKS = ("ID", "STATE", "PLAN", "WAITS FOR")
 LONG = "order-" + "0123456789" * 4
 
 
 def test_a_row_whose_columns_have_no_room_goes_on_below_its_beginning(tmp_path: Path) -> None:
-    told = lines_of(
-        ("ID", "STATE", "PLAN", "WAITS FOR"), [[LONG, "Running", "buy", "a person who is away"]], 30
-    )
+    told = lines_of(TASKS, [[LONG, "Running", "buy", "a person who is away"]], 30)
     assert told == [
         *("ID  STATE  PLAN", "    WAITS FOR"),
         *(LONG, "    Running  buy", "    a person who is away"),
@@ -168,6 +180,46 @@ def test_a_row_whose_columns_have_no_room_goes_on_below_its_beginning(tmp_path: 
     assert told[2] == LONG
     assert told[3].endswith("Z")
     assert told[4] == "    a scheduler (reserve_car)"
+
+
+def test_one_wide_row_takes_no_column_from_the_others(tmp_path: Path) -> None:
+    rows = [["o-1", "Running", "buy", "a scheduler"], ["o-2", "Completed", "buy", ""]]
+    for width in (40, 60, 78):
+        told = lines_of(TASKS, [rows[0], [LONG, "Running", "buy", "an agent (tell)"], rows[1]], width)
+        [aside] = [n for n, line in enumerate(told) if line.startswith(LONG)]
+        rest = [*told[:aside], *(line for line in told[aside + 1 :] if line.startswith("o-2"))]
+        assert rest == lines_of(TASKS, rows, width)
+    shutil.copy(APP, tmp_path / "app.py")
+    nobody = Shell(tmp_path)
+    for task_id in ("o-1", LONG, "o-2"):
+        nobody.ok("submit", "app.py:rent_car", TRIP, "--id", task_id)
+    aligned = re.compile(r"o-[12]  Running       rent_car  a scheduler \(reserve_car\)")
+    watched = nobody.on_a_terminal("watch", "--timeout", "0.5", TERM="dumb", COLUMNS="90")
+    assert len(aligned.findall(watched)) == 2
+    assert re.search(rf"Z  {LONG}  Running  rent_car\r\n    a scheduler", watched)
+
+
+def test_a_row_that_fills_its_line_is_followed_by_no_empty_line() -> None:
+    for last in ("", "c"):
+        told = lines_of(("A", "B", "C"), [["a" * 20, "b" * 18, last], ["a", "b", "c"]], 40)
+        assert all(told)
+    assert all(row_lines(("", "b" * 20, "c"), (5, 10, 0), 24))
+
+
+def test_no_id_is_cut(tmp_path: Path) -> None:
+    shutil.copy(APP, tmp_path / "app.py")
+    nobody = Shell(tmp_path)
+    nobody.ok("submit", "app.py:rent_car", TRIP, "--id", LONG)
+    for command in ("why", "show"):
+        told = nobody.on_a_terminal(command, LONG, COLUMNS="40", NO_COLOR="1").replace("\r", "")
+        assert LONG in told
+        assert not [line for line in told.splitlines() if re.search(r"order-\d", line) and LONG not in line]
+
+
+def test_an_error_is_folded_at_words_on_a_terminal_alone(shell: Shell) -> None:
+    told = shown(shell, 50, "show", "t-43", code=1)
+    assert len(told) > 1
+    assert " ".join(line.strip() for line in told) == shell.run("show", "t-43").err.strip()
 
 
 def test_states_have_their_colours(shell: Shell) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from makegood.cli.layout import INDENT, Rows, cells, folded, row_lines, table_lines
+from makegood.cli.layout import INDENT, Rows, cells, folded, row_lines, table_lines, widened
 from makegood.errors import MakegoodError, PayloadError, PlanError
 from makegood.reading.words import one_line
 
@@ -41,6 +41,8 @@ STYLES = {
 STATE = re.compile(rf"(?:^|(?<=  ))(?:{'|'.join(STYLES)})(?=,|  |$)")
 """A state in its column."""
 
+COLUMNS = 80
+"""Of a terminal that does not say how many it has."""
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 """Why a stream cannot be written; one that nobody reads any more is no error."""
 
@@ -120,7 +122,7 @@ class Stream:
 
     def __init__(self, columns: Sequence[str], widest: Sequence[str]) -> None:
         self._head: Rows = [columns]
-        self._widths = [cells(cell) for cell in widest]
+        self._widths: Sequence[int] = [cells(cell) for cell in widest]
 
     def add(self, rows: Rows) -> None:
         """Print some more rows."""
@@ -128,7 +130,7 @@ class Stream:
             return
         lines = [[one_line(cell) for cell in row] for row in (*self._head, *rows)]
         self._head = []
-        self._widths = [max(size, *[cells(row[n]) for row in lines]) for n, size in enumerate(self._widths)]
+        self._widths = widened(self._widths, lines, room())
         for each in lines:
             row(each, self._widths)
 
@@ -158,7 +160,16 @@ def prose(text: str) -> None:
 
 def room() -> int | None:
     """Characters that fit in a line of the terminal; None where stdout is none."""
-    return get_terminal_size().columns if _is_terminal(sys.stdout) else None
+    return _columns_of(sys.stdout)
+
+
+def _columns_of(stream: TextIO | None) -> int | None:
+    if stream is None or not _is_terminal(stream):
+        return None
+    asked = 0  # what follows asks for stdout's alone
+    with suppress(OSError):
+        asked = os.get_terminal_size(stream.fileno()).columns
+    return get_terminal_size((asked or COLUMNS, 0)).columns
 
 
 def can_ask() -> bool:
@@ -224,9 +235,16 @@ def brief_warnings() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
 
 
+def say_error(what: str) -> None:
+    """Say what went wrong; on a terminal it is folded at words."""
+    width = _columns_of(sys.stderr)
+    lines = map(one_line, f"error: {what}".split("\n"))
+    say("\n".join(chain.from_iterable(folded(line, width) for line in lines)))
+
+
 def failed(error: MakegoodError) -> int:
     """Say what went wrong; answers the exit code."""
-    say(f"error: {str(error) or type(error).__name__}")
+    say_error(str(error) or type(error).__name__)
     warnings.filterwarnings("ignore", ".* was never awaited")  # what an app called that was refused just now
     return MALFORMED if isinstance(error, PlanError | PayloadError) else COULD_NOT
 
@@ -234,12 +252,12 @@ def failed(error: MakegoodError) -> int:
 def misused(message: str, command: str) -> int:
     """Say how the command line was wrong; answers the exit code."""
     message = message.replace("\n\t", " ")  # click's list of choices
-    say(f"error: {message.rstrip('.')}; see `{command} --help`")
+    say_error(f"{message.rstrip('.')}; see `{command} --help`")
     return MALFORMED
 
 
 def broke(error: Exception) -> int:
     """Say that makegood itself failed; answers the exit code."""
     where = f"{type(error).__name__}: {error}".replace("\n", " ")
-    say(f"error: makegood itself failed ({where}); MAKEGOOD_DEBUG=1 shows where: please report it")
+    say_error(f"makegood itself failed ({where}); MAKEGOOD_DEBUG=1 shows where: please report it")
     return COULD_NOT
