@@ -64,6 +64,17 @@ def test_the_mark_with_which_some_editors_begin_a_file_is_no_part_of_it(shell: S
     (shell.folder / "trip.json").write_text('{"who": "bob"}', "utf-8-sig")
     assert shell.run(*SUBMIT, "trips.jsonl").out == "a\n"
     assert shell.ok("submit", "app.py:book_trip", "@trip.json", "--id", "b") == "b\n"
+    said = shell.run("submit", "app.py:book_trip", "-", "--id", "c", stdin='\ufeff{"who": "cleo"}')
+    assert (said.code, said.out) == (0, "c\n")
+
+
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_file_in_utf_16_is_told_as_that_once(shell: Shell, code: str) -> None:
+    (shell.folder / "trips.jsonl").write_text(lines(trip("ann"), trip("bob")), code)
+    said = shell.run(*SUBMIT, "trips.jsonl")
+    assert said.err == "error: trips.jsonl: it is UTF-16, and JSON is UTF-8; save it as that\n"
+    said = shell.run("submit", "app.py:book_trip", "@trips.jsonl")
+    assert said.err == "error: INPUT: it is UTF-16, and JSON is UTF-8; save it as that\n"
 
 
 MADE = """
@@ -104,7 +115,8 @@ def test_every_bad_line_is_named_before_anything_is_submitted(shell: Shell) -> N
     given = lines(trip("ann", id="a"), *[line for line, _ in BAD]) + '{"input": {"who": "x"}'
     said = shell.run(*SUBMIT, "-", stdin=given)
     assert (said.code, said.out) == (2, "")
-    told = said.err.removeprefix("error: ").splitlines()
+    lead, *told = f"\n{said.err}".rstrip("\n").split("\nerror: ")
+    assert lead == ""
     for number, (_, words) in enumerate(BAD, 2):
         assert told[number - 2].startswith(f"stdin, line {number}: ")
         assert words in told[number - 2]
@@ -112,7 +124,10 @@ def test_every_bad_line_is_named_before_anything_is_submitted(shell: Shell) -> N
     assert told[-1] == "12 lines are wrong; nothing was submitted"
     assert not (shell.folder / "makegood.db").exists()
     many = shell.run(*SUBMIT, "-", stdin=lines(*[{}] * 25)).err.splitlines()
-    assert (len(many), many[-1]) == (21, "25 lines are wrong (5 more are not shown); nothing was submitted")
+    assert (len(many), many[-1]) == (
+        21,
+        "error: 25 lines are wrong (5 more are not shown); nothing was submitted",
+    )
 
 
 def test_an_id_that_is_another_tasks_is_told_and_keeps_no_other(shell: Shell) -> None:
@@ -122,7 +137,7 @@ def test_an_id_that_is_another_tasks_is_told_and_keeps_no_other(shell: Shell) ->
     said = shell.run(*SUBMIT, "-", stdin=given)
     assert (said.code, said.out) == (1, "c\n")
     for number, name in ((1, "a"), (2, "b")):
-        assert f"line {number}: task '{name}' is there already, with another input" in said.err
+        assert f"error: stdin, line {number}: task '{name}' is there already, with another input" in said.err
     assert "submit: 1 of 3 lines entered, 2 refused\n" in said.err
     assert tasks(shell).keys() == {"a", "b", "c"}
     first, *_ = shell.run(*SUBMIT, "-", "--json", stdin=given).out.splitlines()

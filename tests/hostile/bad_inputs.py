@@ -204,7 +204,7 @@ BAD: dict[str, Bad] = {
         "my nan says", "INPUT: JSON is malformed: invalid character", "a text is written"
     ),
     "deep": _input("-", "INPUT: it is nested too deeply", "make it flatter", stdin=b"[" * 100_000),
-    "not UTF-8": _input('{"who":"\udcff"}', "INPUT: ", "Invalid UTF-8"),
+    "not UTF-8": _input('{"who":"\udcff"}', "INPUT: ", "it is not valid UTF-8; save it as that"),
     "half a surrogate pair": _input('{"who":"\\ud800"}', "INPUT: ", "surrogate"),
     "file not there": _input("@none.json", "'none.json': No such file", "@ stands before the name of a file"),
     "file is a folder": _input("@pkg", "'pkg': Is a directory", "@ stands before the name of a file"),

@@ -137,7 +137,6 @@ NOT_JSON = [
     "\0",
     '"a" "b"',
     "[" * 10**5,
-    "\ufeff1",
     "\ud800",
     '"\ud800"',
     '"\\ud800"',
@@ -154,6 +153,7 @@ NOT_JSON += [
 ]
 NOT_JSON += [f"@{name}" for name in FILES if name.endswith(".json")]
 NOT_A_TRIP = [
+    "\ufeff1",
     "null",
     "5",
     "[]",

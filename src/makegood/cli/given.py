@@ -1,7 +1,6 @@
 """What a command is given: text, times, and JSON as it stands, in a file or its lines, or on stdin."""
 
 import re
-import shlex
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ import click
 import msgspec
 from click.types import StringParamType
 
+from makegood.cli.malformed import is_utf16, reason, way_out
 from makegood.core.doubled import doubled_key
 from makegood.errors import MakegoodError, PayloadError
 from makegood.payload import PAYLOAD_MAX
@@ -25,12 +25,6 @@ READ_MAX = 16 * PAYLOAD_MAX
 """The most bytes that are read: a payload is measured as it is stored, without spaces and escapes."""
 ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 """A time zone at the end of a moment."""
-TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"?')
-"""The texts in what is meant to be JSON; the last of them may have no end."""
-NO_NUMBER = re.compile(rb"(?:^|[\[:,])\s*-?(?:NaN|Infinity|nan|inf)\s*(?:$|[\],}])")
-"""NaN or infinity, in the place of a value."""
-WORD_MAX = 60
-"""Characters of what is no JSON up to which it is shown as the text that may be meant."""
 
 
 @contextmanager
@@ -58,6 +52,18 @@ class Text(StringParamType):
 TEXT = Text()
 
 
+class Whole(click.IntRange):
+    """A whole number; where it is none, click says so in this word."""
+
+    name = "whole number"
+
+
+class Number(click.FloatRange):
+    """A number; as Whole."""
+
+    name = "number"
+
+
 class Length(click.FloatRange):
     """A length of time: 90s, 10m, 2h, 3d, or a plain number of seconds."""
 
@@ -82,33 +88,27 @@ def read_json(source: str, what: str, example: str = "") -> bytes:
 
     Raises PayloadError when it cannot be read, is none, or holds a key twice.
     """
-    hint = "" if source[:1] in "@-" else f"; {_as_in_a_shell(source)}"
     try:
-        raw = _read(source, what)
-    except UnicodeError as error:  # a shell can pass bytes that are no text
-        raise PayloadError(f"{what}: {error}{hint}") from None
+        raw = _read(source, what).removeprefix(BOM_UTF8)
+    except UnicodeError as error:  # half of a surrogate pair, from a program
+        raise PayloadError(f"{what}: {reason(error, b'')}") from None
     if not raw.strip():
         raise PayloadError(f"{what}: it is empty; give JSON" + (f", such as {example}" if example else ""))
-    return check_json(raw, what, hint)
+    return check_json(raw, what, "" if source[:1] in "@-" else source)
 
 
-def _as_in_a_shell(source: str) -> str:
-    """How to give it: JSON lost its quotes to the shell, and a plain word is text that never had any."""
-    if NO_NUMBER.fullmatch(source.encode("utf-8", "replace")):
-        return "give null, or leave it out"
-    if source[0] in '{["' or not source.isprintable() or len(source) > WORD_MAX:
-        return "in a shell, put it in single quotes"
-    return f"a text is written {shlex.quote(msgspec.json.encode(source).decode())}"
+def check_json(raw: bytes, what: str = "", typed: str = "") -> bytes:
+    """The very bytes. Raises PayloadError, which names `what` they are, for no JSON, or a key in it twice.
 
-
-def check_json(raw: bytes, what: str = "", hint: str = "") -> bytes:
-    """The very bytes. Raises PayloadError, which names `what` they are, for no JSON, or a key in it twice."""
+    `typed`: as it stands on a command line.
+    """
     named = f"{what}: " if what else ""
     try:
         msgspec.json.decode(raw)
         doubled = doubled_key(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise PayloadError(f"{named}{_reason(error, raw)}{hint}") from None
+        why = reason(error, raw)
+        raise PayloadError(f"{named}{why}{way_out(typed, why) if typed else ''}") from None
     if doubled:
         raise PayloadError(f"{named}{doubled}")
     return raw
@@ -127,6 +127,8 @@ def read_lines(source: str) -> Iterator[tuple[int, bytes]]:
                 line = line.removeprefix(BOM_UTF8) if number == 1 else line
                 if not line:
                     return
+                if number == 1 and is_utf16(line):
+                    raise PayloadError(f"{what}: it is UTF-16, and JSON is UTF-8; save it as that")
                 if line.strip():
                     yield number, line
     except (OSError, ValueError) as error:
@@ -136,21 +138,6 @@ def read_lines(source: str) -> Iterator[tuple[int, bytes]]:
 
 def _opened(source: str) -> AbstractContextManager[BinaryIO]:
     return nullcontext(_stdin("--many")) if source == "-" else Path(source).open("rb")
-
-
-def _reason(error: Exception, raw: bytes) -> str:
-    """Why it is no JSON; one message of the decoder stands for three."""
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply; make it flatter, a list of parts say"
-    if NO_NUMBER.search(TEXTS.sub(b'""', raw)):
-        return "JSON is malformed: NaN and infinity have no JSON"
-    if isinstance(error, msgspec.ValidationError):  # without a type it only says this, and no place
-        return "a number in it is too large; a double or an integer of 4,300 digits cannot hold it"
-    if str(error) != "Input data was truncated":
-        return str(error)
-    if b"\\ud" in raw.lower():
-        return "JSON is malformed: it holds half of a surrogate pair, which is no text"
-    return "JSON is malformed: it ends in the middle"
 
 
 def moment_given(source: str, what: str) -> datetime | timedelta:
@@ -191,7 +178,7 @@ def _read(source: str, what: str) -> bytes:
         return source.encode("utf-8", "surrogateescape")
     try:
         with Path(source[1:]).open("rb") as file:
-            return _at_most(file.read, what).removeprefix(BOM_UTF8)
+            return _at_most(file.read, what)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise PayloadError(f"{what}: {source[1:]!r}: {reason}; @ stands before the name of a file") from None

@@ -102,7 +102,7 @@ def _tell(named: str, entry: Entry, came: Came, *, as_json: bool) -> None:
         became = {"error": came.conflict} if came.conflict else {"existed": came.existed}
         output.document_line({"line": entry.line, "taskId": entry.task_id} | became)
     elif came.conflict:
-        output.say(f"{named}, line {entry.line}: {came.conflict}")
+        output.say_error(f"{named}, line {entry.line}: {came.conflict}")
     else:
         output.data(entry.task_id)
 
@@ -134,11 +134,11 @@ async def _refused(trial: Makegood, plan: AnyPlan, entries: Sequence[Entry]) -> 
 
 
 def _told(source: str, bad: dict[int, str]) -> str:
-    """Each bad line with its reason, the first few of them."""
+    """Each bad line with its reason, the first few of them, as the errors they are."""
     told = [f"{source}, line {line}: {bad[line]}" for line in sorted(bad)[:BAD_SHOWN]]
     more = f" ({len(bad) - BAD_SHOWN} more are not shown)" if len(bad) > BAD_SHOWN else ""
     how_many = f"{counted(len(bad), 'line')} {'is' if len(bad) == 1 else 'are'}"
-    return "\n".join([*told, f"{how_many} wrong{more}; nothing was submitted"])
+    return "\nerror: ".join([*told, f"{how_many} wrong{more}; nothing was submitted"])
 
 
 # --- entering
