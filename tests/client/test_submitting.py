@@ -158,8 +158,10 @@ def test_nothing_is_entered_when_one_input_cannot_be_written(tmp_path: Path) -> 
         async with Makegood(store(tmp_path)) as client:
             with pytest.raises(PayloadError, match=r"inputs\[1\]\.name"):
                 await client.submit_many(light, [Order("ann"), Order(7)])  # type: ignore[arg-type]  # on purpose
-            with pytest.raises(MakegoodError, match="1 different ids"):
+            with pytest.raises(MakegoodError, match="was given the id 'a' twice"):
                 await client.submit_many(light, [Order("ann"), Order("ben")], task_ids=["a", "a"])
+            with pytest.raises(MakegoodError, match="was given 2 inputs and 1 id; give one each"):
+                await client.submit_many(light, [Order("ann"), Order("ben")], task_ids=["a"])
             with pytest.raises(MakegoodError, match="takes 1,000; call it several times"):
                 await client.submit_many(light, [Order("ann")] * (SUBMITTED_MAX + 1))
             assert await client.submit_many(light, []) == []

@@ -170,11 +170,14 @@ class Submitting:
         if task_ids is None:
             return [self._new_id(plan, self._desk.now()) for _ in range(number)]
         names = [check_task_id(task_id) for task_id in task_ids]
-        if len(names) != number or len(set(names)) != number:
+        if len(names) != number:
             raise MakegoodError(
-                f"submit_many was given {counted(number, 'input')} and {len(set(names))} different ids; give "
-                "one each"
+                f"submit_many was given {counted(number, 'input')} and {counted(len(names), 'id')}; give one "
+                "each"
             )
+        if len(set(names)) != number:
+            twice = next(name for name in names if names.count(name) > 1)
+            raise MakegoodError(f"submit_many was given the id {twice!r} twice; give each input its own")
         return names
 
     def _new_id(self, plan: str, now: Millis) -> str:
@@ -282,7 +285,9 @@ def _moment(start: object, now: Millis, wall: Millis) -> Millis:
             "datetime(2027, 1, 1, tzinfo=UTC) say, or a timedelta from now"
         )
     if seconds >= LATEST_START.timestamp():
-        raise PlanError(f"start_at={start} is too far ahead: it can be any moment before {LATEST_START}")
+        raise PlanError(
+            f"start_at is too far ahead: it can be any moment before {LATEST_START:%Y-%m-%dT%H:%MZ}"
+        )
     return max(0, millis(seconds))
 
 
