@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import shutil
 import signal
@@ -59,6 +60,34 @@ def test_without_a_terminal_the_count_must_be_said_and_be_right(shell: Shell) ->
     assert "3 tasks are meant, not 4; nothing was done" in said.err
     said = shell.run("pause", "--where", "tag.customer=2", "--where", "age>1000d", "--count", "1")
     assert "0 tasks are meant, not 1; nothing was done" in said.err
+
+
+def test_where_none_is_meant_no_count_is_proposed(shell: Shell) -> None:
+    said = shell.run("pause", "--where", "tag.customer=9")
+    assert (said.code, said.err) == (1, "0 tasks are meant; nothing was done\n")
+    assert shell.run("pause", "--where", "tag.customer=9", "--count", "0").code == 0
+    assert "type 0" not in shell.on_a_terminal("pause", "--where", "tag.customer=9", code=1)
+
+
+def test_what_stops_under_way_says_how_many_are_left(shell: Shell) -> None:
+    bulk = ["retry", "--where", "plan=book_trip", "--count", "9", "--rate"]
+    piped = subprocess.run(
+        f"{shlex.join([*COMMAND, *bulk, '3'])} | head -1",
+        shell=True,
+        cwd=shell.folder,
+        env=shell.environment(),
+        capture_output=True,
+        text=True,
+    )
+    told = re.search(
+        r"^retry: (\d) of 9 tasks, 0 refused; it stopped, and (\d) are left$", piped.stderr, re.M
+    )
+    assert told, piped
+    assert int(told[1]) + int(told[2]) == 9
+    with shell.started(*bulk, "0.5") as acting:
+        acting.line(": ")
+        assert acting.end(signal.SIGINT) == 130
+        assert "retry: 1 of 9 tasks, 0 refused; it stopped, and 8 are left" in acting.talk.read_text()
 
 
 def test_each_is_acted_on_and_told_of(shell: Shell) -> None:

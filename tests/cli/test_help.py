@@ -98,4 +98,5 @@ def test_there_is_a_script_for_each_shell(kind: str, shell: Shell) -> None:
 def test_a_shell_that_is_not_known_is_refused(shell: Shell) -> None:
     said = shell.run("completion", "tcsh")
     assert said.code == 2
+    assert shell.run("completion").err.startswith("error: Missing argument 'SHELL'. Choose from: bash,")
     assert "'tcsh' is not one of 'bash', 'zsh', 'fish'" in said.err

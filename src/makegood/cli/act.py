@@ -112,7 +112,7 @@ def _order_any(task_id: str | None, verb: str, act: Callable[[Task[Any]], Awaita
 @bulk_options
 @act_options
 def cancel(task_id: str | None, by: str, why: str, **chosen: Any) -> int:
-    """Undo a task."""
+    """End a task, and undo what it did."""
     return _order_any(task_id, "cancel", lambda task: task.cancel(by=by, why=why), Bulk(**chosen))
 
 

@@ -17,7 +17,7 @@ from makegood.authoring.agent import Agent
 from makegood.authoring.loading import add_new, load_app
 from makegood.cli import output
 from makegood.cli.connect import connected, given_codec, is_there, path_of, store_option, store_url
-from makegood.cli.given import LENGTHS, TEXT, Length, as_misuse, moment_given, read_json
+from makegood.cli.given import LENGTHS, TEXT, Length, Whole, as_misuse, moment_given, read_json
 from makegood.cli.lines import Terms
 from makegood.cli.look import json_option
 from makegood.cli.many import submit_lines
@@ -272,10 +272,8 @@ def migrate() -> int:
 
 
 @click.command()
-@click.option("--trips", type=click.IntRange(min=1), default=30, show_default=True, help="How many to book.")
-@click.option(
-    "--kills", type=click.IntRange(min=0), default=3, show_default=True, help="SIGKILLs of the engine."
-)
+@click.option("--trips", type=Whole(min=1), default=30, show_default=True, help="How many to book.")
+@click.option("--kills", type=Whole(min=0), default=3, show_default=True, help="SIGKILLs of the engine.")
 @click.option("--seed", type=int, help="Repeat a run's random choices.")
 @click.option("--faults", type=click.Choice(["none", "some", "high"]), default="some", show_default=True)
 @click.option("--trips-file", type=click.Path(path_type=Path), help="JSON lines, a request each.")

@@ -8,7 +8,7 @@ import click
 
 from makegood.cli import output
 from makegood.cli.connect import connected
-from makegood.cli.given import as_misuse
+from makegood.cli.given import Number, Whole, as_misuse
 from makegood.cli.nobody import say_if_nobody_is_up
 from makegood.client import Makegood, Task
 from makegood.client.bulk import RATE
@@ -34,13 +34,13 @@ def bulk_options(command: F) -> F:
     count = click.option(
         "--count",
         "wanted",
-        type=click.IntRange(min=0),
+        type=Whole(min=0),
         metavar="N",
         help="With --where: act if exactly N tasks are meant.",
     )
     rate = click.option(
         "--rate",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Number(min=0, min_open=True),
         default=RATE,
         show_default=True,
         metavar="N",
@@ -91,23 +91,27 @@ async def _act(
 ) -> int:
     came: Counter[str] = Counter()
     changed: list[str] = []
-    async for acted in makegood.act_on(ids, act, rate=rate):
-        came["refused" if acted.refused else "already" if acted.already else "done"] += 1
-        changed += [acted.task_id] * (not acted.refused)
+    try:
+        async for acted in makegood.act_on(ids, act, rate=rate):
+            came["refused" if acted.refused else "already" if acted.already else "done"] += 1
+            changed += [acted.task_id] * (not acted.refused)
+            output.progress("")
+            output.done(f"{acted.task_id}: {acted.said}")
+            output.progress(f"{verb}: {came.total()} of {len(ids)}")
+    finally:  # what is done stays so, though nobody read stdout any more, or Ctrl-C end it under way
         output.progress("")
-        output.done(f"{acted.task_id}: {acted.said}")
-        output.progress(f"{verb}: {came.total()} of {len(ids)}")
-    output.progress("")
-    output.say(f"{verb}: {_summed(came)}")
+        output.say(f"{verb}: {_summed(came, len(ids))}")
     await say_if_nobody_is_up(makegood, changed)
     return output.COULD_NOT if came["refused"] else output.OK
 
 
-def _summed(came: Counter[str]) -> str:
-    """How many were done, were so already (where any was), and were refused."""
+def _summed(came: Counter[str], meant: int) -> str:
+    """How many were done, were so already (where any was), and were refused; and left, where it stopped."""
     number = came["already"]
     already = f", {number} {'was' if number == 1 else 'were'} so already" if number else ""
-    return f"{came['done']} of {counted(came.total(), 'task')}{already}, {came['refused']} refused"
+    left = meant - came.total()
+    stopped = f"; it stopped, and {left} {'is' if left == 1 else 'are'} left" if left else ""
+    return f"{came['done']} of {counted(meant, 'task')}{already}, {came['refused']} refused{stopped}"
 
 
 def _meant(ids: Sequence[str]) -> str:
@@ -120,6 +124,9 @@ def _agreed(ids: Sequence[str], bulk: Bulk, verb: str) -> bool:
     It asks outside of any event loop, which would keep Ctrl-C waiting for what is typed.
     """
     wanted = bulk.wanted
+    if wanted is None and not ids:
+        output.say(f"{_meant(ids)}; nothing was done")
+        return False
     if wanted is None and output.can_ask():
         shown = ", ".join(ids[:SHOWN]) + (", ..." if len(ids) > SHOWN else "")
         output.say(f"{_meant(ids)}: {shown}")

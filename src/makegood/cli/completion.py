@@ -20,12 +20,13 @@ OFFERED_MAX = 200
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", metavar="SHELL", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> int:
     """A script that completes command lines.
 
-    For your shell to load: commands, options, files, and the ids of the newest tasks in the store.
+    For your shell to load: commands, options, files, and the ids of the newest tasks in the store. SHELL is
+    bash, zsh or fish.
     """
     kind = get_completion_class(shell)
     assert kind is not None, "click knows these shells"

@@ -12,7 +12,7 @@ from click.types import StringParamType
 from makegood.cli import output
 from makegood.cli.bulk import chosen, where_option
 from makegood.cli.connect import connected, store_option, store_words
-from makegood.cli.given import TEXT, as_misuse
+from makegood.cli.given import TEXT, Whole, as_misuse
 from makegood.cli.nobody import Record, say_if_nobody_drives
 from makegood.cli.times import COLUMNS, Diary
 from makegood.client import Makegood, TaskPage
@@ -87,7 +87,7 @@ def _page(_: click.Context, __: click.Parameter, after: str | None) -> str | Non
 )
 @click.option("--plan", type=TEXT, metavar="NAME", help="Only tasks of this plan.")
 @where_option
-@click.option("--limit", type=click.IntRange(min=1, max=10_000), default=100, show_default=True)
+@click.option("--limit", type=Whole(min=1, max=10_000), default=100, show_default=True)
 @json_option
 @store_option
 @click.option(
@@ -228,7 +228,7 @@ def _last_word(step: Record, undo: Record) -> str:
 
 @click.command()
 @click.argument("task_id", metavar="ID")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N.")
+@click.option("--limit", type=Whole(min=1), metavar="N", help="Only the newest N.")
 @json_option
 @store_option
 def history(task_id: str, limit: int | None, as_json: bool) -> int:
