@@ -25,6 +25,18 @@ def stay(guest: str) -> None:
     step(book, guest)
     step.options(name="again")(book, guest)
 """
+QUIET = """\
+from makegood import Agent, plan, step
+
+shop = Agent("shop", keyed=True)
+
+@shop.action(reads=True)
+def look(what: str) -> str: return what
+
+@plan
+def look_up(what: str) -> str:
+    return step(look, what)
+"""
 BY_HAND = '{"plan": "by_hand", "body": {"step": "a", "agent": "car-agent", "action": "reserve_car", '
 
 
@@ -112,9 +124,15 @@ def test_a_plan_document_is_held_against_the_agents(shell: Shell) -> None:
     (shell.folder / "rent.json").write_bytes(document.canonical())
     (shell.folder / "wrong.json").write_text(BY_HAND + '"undo": "nope"}}')
     assert "rent_car " in shell.ok("check", "app.py:cars", "rent.json")
+    assert shell.ok("check", "app.py", "rent.json").count("rent_car ") == 1
     said = shell.run("check", "app.py:cars", "wrong.json")
     assert said.code == 2
     assert "wrong.json: plan by_hand: step 'a': the undo 'nope' is unknown" in said.err
+
+
+def test_a_plan_without_findings_is_a_line(shell: Shell) -> None:
+    (shell.folder / "quiet.py").write_text(QUIET)
+    assert re.fullmatch(r"look_up \w{12}: 1 step\nbroken: 0\n", shell.ok("check", "quiet.py"))
 
 
 def test_on_a_terminal_it_is_folded(shell: Shell) -> None:

@@ -22,7 +22,7 @@ from makegood.cli.lines import Terms
 from makegood.cli.look import json_option
 from makegood.cli.many import submit_lines
 from makegood.cli.nobody import say_if_nobody_is_up
-from makegood.cli.planned import example_of, plan_of_app
+from makegood.cli.planned import example_of, is_document, plan_of_app
 from makegood.cli.watch import wait_for
 from makegood.client import Makegood, Task
 from makegood.clock import SystemClock
@@ -116,6 +116,8 @@ def agents_of(apps: Sequence[str]) -> list[Agent]:
     """The agents of all apps; raises PlanError when there are none, or two of one name."""
     found: dict[str, Agent] = {}
     loaded = [load_app(app) for app in apps]
+    for app in filter(is_document, apps):
+        raise PlanError(f"{app}: a plan document has no agents; name an APP that has, as in app.py")
     for app, each in zip(apps, loaded, strict=True):
         for agent in each.agents.values():
             add_new(found, agent, app)

@@ -67,7 +67,10 @@ def _found(apps: Sequence[str]) -> tuple[list[Agent], list[AnyPlan]]:
         raise PlanError(
             f"{', '.join(apps)}: no plan is found there, so there is nothing to check; name an app with one"
         )
-    return agents, list(dict.fromkeys(plans))
+    once: dict[tuple[str, str], AnyPlan] = {}
+    for plan in plans:
+        once.setdefault((plan.name, plan.version), plan)
+    return agents, list(once.values())
 
 
 def _agents_beside(app: str) -> Iterable[Agent]:
@@ -100,7 +103,8 @@ def _show(plan: AnyPlan, found: Sequence[Finding]) -> None:
     for (severity, what, way_out), steps in said.items():
         output.row((f"  {severity}", f"{', '.join(steps)}: {what}"), WIDTHS)
         output.row(("", f"way out: {way_out}"), WIDTHS)
-    output.data("")
+    if found:
+        output.data("")
 
 
 def _count(number: int, what: str) -> str:

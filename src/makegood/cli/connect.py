@@ -128,6 +128,12 @@ async def _on(url: str, work: Callable[[Makegood], Awaitable[T]]) -> T:
 def must_be_there(url: str) -> None:
     """Looking must not leave an empty store behind in whatever folder somebody stands."""
     if not is_there(url):
+        folder = os.path.dirname(path_of(url))
+        if folder and not os.path.isdir(folder):
+            raise StoreUnavailable(
+                f"there is no store {path_of(url)}, nor its folder; name another with --store, or make the "
+                "folder first"
+            )
         raise StoreUnavailable(
             f"there is no store {path_of(url)}; name another with --store, or make it with `makegood up` or "
             "`submit`"

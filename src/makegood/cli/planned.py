@@ -19,6 +19,11 @@ def named_plan(spec: str) -> AnyPlan:
 
 def plan_of_app(spec: str) -> AnyPlan:
     """The plan of `app.py:book`. Raises PlanError; where no plan is named, with those that are there."""
+    if is_document(spec):
+        raise PlanError(
+            f"{spec}: a plan document is for `graph` and `check`; here its plan is named APP:PLAN, as in "
+            "app.py:book"
+        )
     if ":" in spec:
         return load_plan(spec)
     try:
@@ -37,7 +42,7 @@ def example_of(plan: AnyPlan) -> str:
 
 def is_document(spec: str) -> bool:
     """Whether a plan document is meant: a file's name that ends in .json."""
-    return spec.endswith(".json")
+    return spec.endswith(".json") and ":" not in spec
 
 
 def plan_of_document(file: str, agents: Iterable[Agent] | None = None) -> AnyPlan:
