@@ -127,11 +127,42 @@ def test_submitting_for_programs_prints_one_document(up: Shell) -> None:
     }
     said = submit(up, "trip-21", "--json", "--wait", car="refused")
     document = json.loads(said.out)
-    assert (said.code, list(document)) == (10, ["taskId", "state", "reason"])
+    assert (said.code, list(document)) == (10, ["taskId", "existed", "state", "reason"])
+    assert document["existed"] is True
     done = json.loads(submit(up, "trip-22", "--json", "--wait").out)
-    assert done == {"taskId": "trip-22", "state": "Completed", "output": "trip-22-reserve_flight:ann"}
+    assert done == {
+        "taskId": "trip-22",
+        "existed": False,
+        "state": "Completed",
+        "output": "trip-22-reserve_flight:ann",
+    }
     said = submit(up, "trip-23", "--json", "--wait", "--timeout", "0.1", car="slow")
-    assert (said.code, json.loads(said.out)) == (30, {"taskId": "trip-23", "state": "Running"})
+    document = {"taskId": "trip-23", "existed": False, "state": "Running"}
+    assert (said.code, json.loads(said.out)) == (30, document)
+
+
+NOTED = """
+from makegood import Agent, plan, step
+shop = Agent("shop")
+@shop.action(reads=True)
+async def note(what: str) -> None: ...
+@plan
+def take_note(what: str) -> None:
+    step(note, what)
+"""
+
+
+def test_a_plan_that_returns_nothing_says_so_in_words(shell: Shell) -> None:
+    (shell.folder / "noted.py").write_text(NOTED)
+    noted = ["submit", "noted.py:take_note", '"x"', "--id", "n", "--wait"]
+    with shell.started("up", "noted.py") as everybody:
+        everybody.wait_for_talk(" up as ")
+        said = shell.run(*noted)
+    assert (said.code, said.out, said.err) == (0, "n\nnull\n", "n: Completed\n")
+    shown = shell.on_a_terminal(*noted).replace("\r", "")
+    assert shown.endswith("\nit returns nothing\nn: Completed\n")
+    assert json.loads(shell.ok(*noted, "--json"))["output"] is None
+    assert re.search(r"^note +Completed +0 +- +nothing$", shell.ok("show", "n"), re.MULTILINE)
 
 
 # --- looking
@@ -369,7 +400,7 @@ def test_submitting_again_is_the_same_task(shell: Shell) -> None:
     assert (first.code, "no process is up on this store, and the task waits" in first.err) == (0, True)
     again = submit(shell, "trip-1", "--deadline", "1h")
     assert again.out == "trip-1\n"
-    assert "trip-1 was there already: its deadline, start and tags stay" in again.err
+    assert "trip-1 was there already and is Running: its deadline, start and tags stay" in again.err
     assert json.loads(submit(shell, "trip-1", "--json").out) == {"taskId": "trip-1", "existed": True}
     assert "deadline" not in record(shell, "trip-1")
     assert "no process is up on this store: what waits for one" in shell.run("list").err
@@ -420,6 +451,31 @@ BAD: dict[str, tuple[list[str], int, str]] = {
         "error: No such option '--where'; see `makegood resolve --help`",
     ),
     "an option without its value": ([*SUBMIT, "--deadline"], 2, "an argument; see `makegood submit --help`"),
+    "a number that is none": (["list", "--limit", "x"], 2, "'x' is not a valid whole number; see"),
+    "a rate that is none": (["cancel", "--where", "x", "--rate", "x"], 2, "'x' is not a valid number; see"),
+    "Python in place of JSON": (
+        [*SUBMIT, "{'who': 'ann'}"],
+        2,
+        """texts stand in double quotes, not in single ones; in a shell write '{"key": "text"}'\n""",
+    ),
+    "a set in place of JSON": ([*SUBMIT, "{'a'}"], 2, "texts stand in double quotes, not in single ones"),
+    "a file in place of JSON": ([*SUBMIT, "app.py"], 2, "byte 0); a file is given as @app.py\n"),
+    "too large a number": ([*SUBMIT, '{"who":1e400}'], 2, "can hold it; write it as a text\n"),
+    "half of a surrogate pair": ([*SUBMIT, r'{"who":"\ud800"}'], 2, "; give both halves, or neither\n"),
+    "what is not UTF-8": ([*SUBMIT, '{"who":"\udcff"}'], 2, "it is not valid UTF-8; save it as that\n"),
+    "a comma too many": ([*SUBMIT, '{"who":"ann",}'], 2, "trailing comma in object (byte 13)\n"),
+    "a start too far ahead": (
+        [*SUBMIT_IT, "--start-at", "9999999d"],
+        2,
+        "error: start_at is too far ahead: it can be any moment before 8000-01-01T00:00Z\n",
+    ),
+    "a plan document": (["submit", "plan.json"], 2, "; here its plan is named APP:PLAN, as in app.py:book\n"),
+    "a plan document to rehearse": (
+        ["rehearse", "plan.json"],
+        2,
+        "plan.json: a plan document is for `graph`",
+    ),
+    "a plan document to run": (["up", "plan.json"], 2, "a plan document has no agents; name an APP"),
     "unknown state": (["list", "--state", "odd"], 2, "'odd' is no state of a task; the states are Running"),
     "another word for a state": (
         ["list", "--state", "Parked"],
@@ -458,6 +514,11 @@ BAD: dict[str, tuple[list[str], int, str]] = {
     "malformed result": (["skip", "trip-1", "reserve_car", "--result", "{"], 2, "error: --result: "),
     "nobody's act": (["cancel", "trip-1", "--by", " "], 2, "recorded with who ordered it: give a name"),
     "no store there": (["list", "--store", "sqlite:///none.db"], 1, "error: there is no store none.db"),
+    "no such folder to look at": (
+        ["list", "--store", "sqlite:///none/x.db"],
+        1,
+        "no store none/x.db, nor its folder; name another with --store, or make the folder first\n",
+    ),
     "no such folder": ([*SUBMIT_IT, "--store", "sqlite:///none/x.db"], 1, "there is no folder"),
     "cannot be written": ([*SUBMIT_IT, "--store", "sqlite:////proc/x.db"], 1, "let this user write the file"),
     "a folder": (["list", "--store", "sqlite:///."], 1, "this is a folder"),

@@ -254,10 +254,10 @@ class Checked(Printed, kw_only=True):
 
 
 class Entered(Printed, kw_only=True):
-    """A task that was entered by itself; how it stands where it was waited for."""
+    """A task that was entered by itself, or had `existed`; how it stands where it was waited for."""
 
     task_id: str
-    existed: bool | UnsetType = UNSET
+    existed: bool
     state: TaskState | UnsetType = UNSET
     reason: Maybe = UNSET
     output: Any = UNSET

@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import NoneType
@@ -28,7 +29,7 @@ from makegood.client import Makegood, Task
 from makegood.clock import SystemClock
 from makegood.core.plan import Plan
 from makegood.core.words import moment
-from makegood.errors import PlanError
+from makegood.errors import PlanError, StoreError
 from makegood.logs import JsonLines
 from makegood.reading.words import one_line
 from makegood.runtime.process import run_up
@@ -115,9 +116,9 @@ def _log_to_stderr(form: logging.Formatter) -> None:
 def agents_of(apps: Sequence[str]) -> list[Agent]:
     """The agents of all apps; raises PlanError when there are none, or two of one name."""
     found: dict[str, Agent] = {}
-    loaded = [load_app(app) for app in apps]
     for app in filter(is_document, apps):
         raise PlanError(f"{app}: a plan document has no agents; name an APP that has, as in app.py")
+    loaded = [load_app(app) for app in apps]
     for app, each in zip(apps, loaded, strict=True):
         for agent in each.agents.values():
             add_new(found, agent, app)
@@ -228,13 +229,22 @@ def _enter_one(
             told = {"taskId": task.task_id, "existed": task.existed}
             output.done(output.json_line(told) if as_json else task.task_id, f"{task.task_id} is entered")
         if task.existed:
-            output.say(f"{task.task_id} was there already: its deadline, start and tags stay")
+            output.say(
+                f"{task.task_id} was there already{await _state(task)}: its deadline, start and tags stay"
+            )
         elif remark:
             output.say(remark)
         await say_if_nobody_is_up(makegood, [task.task_id])
         return await wait_for(makegood, task, timeout, as_json=as_json) if wait else output.OK
 
     return connected(work, first=enter)
+
+
+async def _state(task: Task[Any]) -> str:
+    """How it stands, for a sentence; nothing where its record cannot be read."""
+    with suppress(StoreError):
+        return f" and is {(await task.record())['state']}"
+    return ""
 
 
 def _tags(given: Sequence[str]) -> dict[str, str]:

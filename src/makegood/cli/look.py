@@ -186,7 +186,7 @@ def _to_be_shown(name: str, value: Any) -> bool:
 
 def _said(name: str, value: Any) -> str:
     if name in PAYLOADS:
-        return output.json_line(value)
+        return _payload(value)
     if name == "waiting":
         return waiting_sentence(value)
     if name in LISTS:
@@ -194,6 +194,10 @@ def _said(name: str, value: Any) -> str:
     if name == "tags":
         return ", ".join(f"{tag}={label}" for tag, label in value.items())
     return value if isinstance(value, str) else output.json_line(value)
+
+
+def _payload(value: Any) -> str:
+    return "nothing" if value is None else output.json_line(value)
 
 
 def _step_row(step: Record) -> list[str]:
@@ -217,7 +221,7 @@ def _state(step: Record) -> str:
 
 
 def _last_word(step: Record, undo: Record) -> str:
-    came = output.json_line(step["result"]) if "result" in step else step.get("error", "")
+    came = _payload(step["result"]) if "result" in step else step.get("error", "")
     if "settledAs" in step:
         verdict = f"{step['settledBy']} says: {VERDICTS[step['settledAs']]}"
         return f"{came} ({verdict})" if "result" in step else verdict

@@ -46,9 +46,11 @@ async def wait_for(makegood: Makegood, task: Task[Any], timeout: float | None, *
         return output.INTERRUPTED
     record = await task.record()
     if as_json:
-        output.document_line({name: record[name] for name in ENDING if name in record})
+        ending = {name: record[name] for name in ENDING if name in record}
+        output.document_line({"taskId": task.task_id, "existed": task.existed} | ending)
     elif "output" in record:
-        output.document_line(record["output"])
+        nothing = record["output"] is None and output.room() is not None  # a person reads, and no program
+        output.data("it returns nothing" if nothing else output.json_line(record["output"]))
     return _ended(record, state) if state else await _not_ended(makegood, task.task_id, timeout)
 
 
