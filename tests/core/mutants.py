@@ -101,8 +101,8 @@ MUTANTS = (
     Mutant(
         "a wait-out ends by a clock this process did not watch",
         "remedy.py",
-        "and overdue and step in waited:",
-        "and overdue:",
+        "<= draft.now and step in waited:",
+        "<= draft.now:",
         DOUBT + "without_keys_a_probe_is_asked_once_no_call_can_land_any_more",
     ),
     Mutant(
@@ -286,6 +286,20 @@ MUTANTS = (
         "        if opened.fate != Phase.UNKNOWN or self.step(step).probe:",
         "        if True:",
         ACTS + "the_key_that_a_repeated_blind_undo_finds_its_effect_by_can_be_forgotten_before_it_is_made",
+    ),
+    Mutant(
+        "a person says that what may still land is undone",
+        "resolving.py",
+        "if (stands or blind) and until > 0:",
+        "if stands and until > 0:",
+        CORRECTING + "what_a_call_on_its_way_may_still_do_is_not_said_to_be_gone",
+    ),
+    Mutant(
+        "a call that nobody repeats is never waited out",
+        "remedy.py",
+        "return opened.landing if mark in BY_KEY else 0",
+        "return 0",
+        ACTS + "a_call_in_doubt_that_nobody_repeats_is_waited_out_where_it_stands",
     ),
     Mutant(
         "the result is corrected that a failed undo was made of",

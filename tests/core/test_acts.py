@@ -1,5 +1,6 @@
 """What people may order: each act, and each refusal with its words; a refused act changes nothing."""
 
+from itertools import product
 from typing import Any
 
 import msgspec
@@ -455,13 +456,32 @@ def test_a_call_in_doubt_that_nobody_repeats_may_be_a_persons() -> None:
         if offered:  # and claimed by nobody: that is taken back
             bench.tell(Driven())
         assert bench.phase("p") is (Phase.OFFERED if offered else Phase.PLANNED)
-        refused(bench, resolve(1, Verdict.ABSENT), "may still be on its way, and nobody waits for that while")
-        refused(
-            bench, resolve(1, Verdict.ABSENT), "resolve it as done, if it is, or start a process that has"
-        )
-        refused(bench, resolve(1, Verdict.KEPT), "step p is in doubt|nobody waits for that")
+        refused(bench, resolve(1, Verdict.ABSENT), r"its last call may still be on its way until \S+Z; ask")
         bench.tell(CANCEL, resolve(1, Verdict.DONE))
         assert (bench.phase("p"), bench.phase("b")) == (Phase.DONE, Phase.PLANNED)
+
+
+def test_a_call_in_doubt_that_nobody_repeats_is_waited_out_where_it_stands() -> None:
+    for act, offered in product((None, PAUSE, CANCEL), (False, True)):
+        bench = Bench(PIVOTED).done("a").ends("p", Reply.UNKNOWN)
+        if offered:
+            bench.tell(Driven())
+        if act is not None:
+            bench.tell(act)
+        stood = (bench.phase("p"), bench.opened("p").due, bench.head.stands_since(1))
+        bench.wait(LIFE)
+        refused(bench, resolve(1, Verdict.ABSENT), "ask again once a supervisor has waited it out")
+        assert not bench.look(waited=False), "by the clock alone nothing is over"
+        assert bench.wants_look()
+        assert bench.look()
+        assert (bench.phase("p"), bench.opened("p").due, bench.head.stands_since(1)) == stood
+        assert not bench.wants_look()
+        refused(bench, resolve(1, Verdict.KEPT), "step p is in doubt: resolve it as done or absent")
+        bench.tell(resolve(1, Verdict.ABSENT))
+        bench.look()
+        turned = act is CANCEL
+        assert bench.phase("p") is (Phase.ABSENT if turned else Phase.PLANNED)
+        assert bench.state is (TaskState.COMPENSATING if turned else TaskState.RUNNING)
 
 
 def test_what_was_never_called_did_not_happen_and_is_no_persons() -> None:

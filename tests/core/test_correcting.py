@@ -20,6 +20,7 @@ from makegood.core.record import Phase, TaskState
 from makegood.core.values import Values
 from makegood.errors import ActRefused
 from makegood.testing.shorthand import BARE, FOR_A_MINUTE, KEYED, PIVOT, PROBED, TOMB, series, step
+from tests.core.plans import LIFE
 from tests.core.scripts import SEVEN, START, Bench
 
 EIGHT = msgspec.Raw(b"8")
@@ -153,13 +154,44 @@ def test_the_result_that_an_undo_was_made_of_stays() -> None:
 
 
 def test_what_an_undo_may_still_take_that_is_to_be_repeated_is_neither_kept_nor_left() -> None:
-    for verdict in (Verdict.KEPT, Verdict.LEFT):
+    for verdict, again in product((Verdict.KEPT, Verdict.LEFT), (False, True)):
         lost = unclaimed_undo(Reply.UNKNOWN)
-        stays(lost, word(verdict), "its undo may still be on its way, and nobody waits for that while")
-        stays(lost, word(verdict), "resolve it as undone or absent, if it is, or start a process that has")
-        hand_back(lost, "a")
-        stays(lost, word(verdict), "its undo may still be on its way, and nobody waits for that while")
+        if again:
+            hand_back(lost, "a")
+        stays(lost, word(verdict), r"its undo may still be on its way until \S+Z; ask again then")
+        lost.wait(LIFE).look()
+        lost.tell(word(verdict))
         unclaimed_undo(Reply.TRANSIENT).tell(word(verdict))
+
+
+def test_what_a_call_on_its_way_may_still_do_is_not_said_to_be_gone() -> None:
+    """Its undo leaves a tombstone that keeps it from landing; a person who looks there leaves none."""
+    for verdict, again in product(
+        (Verdict.UNDONE, Verdict.ABSENT, Verdict.KEPT, Verdict.LEFT), (False, True)
+    ):
+        bench = Bench(step("a", TOMB)).call("a")
+        bench.tell(CancelAsked("ann"))
+        bench.report("a", Reply.UNKNOWN)
+        bench.look()
+        assert bench.phase("a") is Phase.UNDO_PLANNED
+        if again:
+            hand_back(bench, "a")
+        stays(bench, word(verdict), r"its last call may still be on its way until \S+Z; ask again then")
+        bench.wait(LIFE).look()
+        bench.tell(word(verdict))
+        assert bench.state is (TaskState.FAILED if verdict is Verdict.LEFT else TaskState.COMPENSATED)
+
+
+def test_nor_where_its_undo_was_refused() -> None:
+    bench = Bench(step("a", TOMB)).call("a")
+    bench.tell(CancelAsked("ann"))
+    bench.report("a", Reply.UNKNOWN)
+    bench.look()
+    bench.ends("a", Reply.REFUSED)
+    assert bench.phase("a") is Phase.UNDO_STUCK
+    stays(bench, word(Verdict.UNDONE), r"its last call may still be on its way until \S+Z; ask again then")
+    bench.wait_out().tell(word(Verdict.UNDONE))
+    assert bench.state is TaskState.COMPENSATED
 
 
 def test_of_an_undo_that_is_to_be_made_it_is_not_asked_whether_its_step_is_done() -> None:

@@ -86,7 +86,8 @@ class World(Observer):
         if room == "s" and machine.wants_driving(draft):
             return self._fold(draft, Driven())
         if room == "v" and remedy.wants_inspection(draft.head, self.now):
-            waited = [s for s, o in draft.head.open.items() if o.due <= self.now and o.landing <= self.now]
+            ends = {s: max(remedy.lands_by(draft.marks[s], o), o.landing) for s, o in draft.head.open.items()}
+            waited = [step for step, end in ends.items() if end <= self.now]
             return self._fold(draft, Inspected(self.rng.randrange(250), tuple(waited)))
         return False
 

@@ -232,6 +232,8 @@ LIVES = {
     "evidence against a compensated task is only filed": "a call must outlive its bound there",
     "a doubled report answers for the next round of an undo": "too rare: not in 300 seeds",
     "a person is believed while the call may still land": "what they saw has moved by then (decision 14)",
+    "a call that nobody repeats is never waited out": "a person is only told to ask again",
+    "a person says that what may still land is undone": "they must say it of a blind undo just then",
     "the result is corrected that a failed undo was made of": "honest people give what is there",
     "a result is corrected though a call was made of it": "honest people give what is there",
     "a blind undo that was handed back forgets the life of its key": "it must be handed back just there",

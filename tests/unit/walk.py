@@ -21,6 +21,7 @@ from makegood.core.events import (
 )
 from makegood.core.plan import Plan, compile_plan
 from makegood.core.record import OFFERED, Head, Kind, Phase
+from makegood.core.remedy import lands_by
 from makegood.payload import resolve
 from makegood.reading.facts import facts_of
 from makegood.reading.story import story
@@ -121,7 +122,9 @@ class Walk:
 
     def inspect(self) -> None:
         """A supervisor looks; it has seen pass whatever is over by now."""
-        waited = [n for n, opened in self.head.open.items() if opened.due <= self.now]
+        waited = [
+            n for n, opened in self.head.open.items() if lands_by(self.head.marks[n], opened) <= self.now
+        ]
         self.commit(Inspected(0, tuple(waited)))
 
     def wait(self, seconds: float) -> None:

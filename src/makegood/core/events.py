@@ -213,6 +213,12 @@ class Moved(Fact, frozen=True):
     until: Millis = 0
 
 
+class WaitedOut(Fact, frozen=True):
+    """No call of a step that is about to be called can still arrive: what its service holds now stays so."""
+
+    step: int
+
+
 class TaskMoved(Fact, frozen=True):
     """The task went into a state."""
 
@@ -269,7 +275,15 @@ Event: TypeAlias = (
     | Act
 )
 AnyFact: TypeAlias = (
-    Event | Offered | Moved | TaskMoved | TurnPending | DeadlineAnnounced | EvidenceFiled | Surfaced
+    Event
+    | Offered
+    | Moved
+    | WaitedOut
+    | TaskMoved
+    | TurnPending
+    | DeadlineAnnounced
+    | EvidenceFiled
+    | Surfaced
 )
 
 

@@ -141,11 +141,11 @@ def due(plan: Plan, head: Head) -> Millis | None:
 
 def _step_due(mark: int, opened: Open, *, idle: bool) -> Millis | None:
     """When a step next needs someone; None: it waits for something else. `idle`: no call may start."""
-    if mark not in NEEDS_SOMEONE or (idle and mark in PLANNED):
+    if mark not in NEEDS_SOMEONE:
         return None
-    if doubt.counts_on_key(mark, opened):
-        return min(opened.due, opened.key_until)
-    return opened.due or None
+    key_dies = opened.key_until if doubt.counts_on_key(mark, opened) else 0
+    moments = (0, 0) if idle and mark in PLANNED else (opened.due, key_dies)
+    return min(filter(None, (*moments, remedy.lands_by(mark, opened))), default=None)
 
 
 class NothingDue(Exception):

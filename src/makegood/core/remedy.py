@@ -5,16 +5,17 @@ from collections.abc import Collection
 from makegood.core import doubt, lanes
 from makegood.core.doubt import Course
 from makegood.core.draft import Draft
-from makegood.core.events import DeadlineAnnounced, Inspected
+from makegood.core.events import DeadlineAnnounced, Inspected, WaitedOut
 from makegood.core.plan import Millis, millis
 from makegood.core.record import (
     ASKS_A_PERSON,
+    BY_KEY,
+    CALLED,
     ERROR_KEPT,
     FORWARD_OPEN,
     REPORTED,
     UNDO_OPEN,
     WAITING_OUT,
-    WATCHED,
     Head,
     Kind,
     News,
@@ -27,6 +28,17 @@ WAITS = WAITING_OUT | ASKS_A_PERSON
 """Phases in which nothing is decided before the last call has landed."""
 
 
+def lands_by(mark: int, opened: Open) -> Millis:
+    """Until when calls of this step may still arrive, where somebody has to see that pass; 0: nobody has.
+
+    A step that is about to be called waits for an agent, and its agent may be gone: a person is believed
+    only once nothing of it can arrive any more.
+    """
+    if mark in WAITS:
+        return opened.due
+    return opened.landing if mark in BY_KEY else 0
+
+
 def wants_inspection(head: Head, now: Millis) -> bool:
     """Whether a Supervisor would find something to decide in this record now."""
     if head.state not in lanes.GOING:
@@ -36,7 +48,9 @@ def wants_inspection(head: Head, now: Millis) -> bool:
         return True
     for step, opened in head.open.items():
         mark = head.marks[step]
-        if mark in REPORTED or (mark in WATCHED and 0 < opened.due <= now):
+        if mark in REPORTED or (mark in CALLED and opened.due <= now):
+            return True
+        if 0 < lands_by(mark, opened) <= now:
             return True
         if doubt.key_died(mark, opened, now):
             return True
@@ -67,11 +81,11 @@ def _look(draft: Draft, step: int, jitter: int, waited: Collection[int]) -> None
             _look(draft, step, jitter, waited)
         case Phase.REPORTED | Phase.UNDO_REPORTED:
             _remedy(draft, step, jitter)
-        case phase if phase in WAITS and opened.due and overdue and step in waited:
-            _waited_out(draft, step)
         case phase if doubt.key_died(phase, opened, draft.now):
             _unknown(draft, step, "its service may have forgotten its key")
             _remedy(draft, step, jitter)
+        case phase if 0 < lands_by(phase, opened) <= draft.now and step in waited:
+            _waited_out(draft, step)
         case _:
             pass
 
@@ -96,6 +110,8 @@ def _waited_out(draft: Draft, step: int) -> None:
             draft.move(step, Phase.PLANNED, draft.now)
         else:
             lanes.take(draft, step, course)
+    elif phase in BY_KEY:
+        draft.facts.append(WaitedOut(step))
     else:
         draft.move(step, phase)
 

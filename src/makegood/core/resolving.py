@@ -6,7 +6,7 @@ Refused with ActRefused before anything of the draft has changed.
 from makegood.core import evidence, lanes
 from makegood.core.draft import Draft
 from makegood.core.events import ResolveAsked, SkipAsked, Verdict
-from makegood.core.plan import Millis, StepPlan
+from makegood.core.plan import Millis
 from makegood.core.record import CERTAINLY_NOT, PLAN_OF, PLANNED, News, Open, Phase, TaskState
 from makegood.core.settling import done, undone
 from makegood.core.words import STANDING, moment
@@ -130,8 +130,6 @@ def _check_doubt(draft: Draft, event: ResolveAsked) -> None:
         return
     opened = draft.head.open[event.step]
     flies = opened.due if draft.phase(event.step) == Phase.DOUBT else opened.landing
-    if flies and draft.phase(event.step) in ABOUT_TO_DO:
-        raise ActRefused(f"{where}: {_not_waited_out(draft.step(event.step), 'last call', 'done')}")
     if flies or opened.late > draft.now:
         until = max(flies, opened.late)
         raise ActRefused(f"{where}: {still_flying('last call', until, draft.now)}")
@@ -173,21 +171,12 @@ def _check_undo(draft: Draft, event: ResolveAsked) -> None:
     where, phase = f"step {draft.step(event.step).name}", draft.phase(event.step)
     opened, stands = draft.head.open[event.step], event.verdict in (Verdict.KEPT, Verdict.LEFT)
     until = opened.due if phase in STUCK else opened.landing
-    if stands and until > 0 and phase in ABOUT_TO_UNDO:
-        raise ActRefused(f"{where}: {_not_waited_out(draft.step(event.step), 'undo', 'undone or absent')}")
-    if stands and until > 0:
-        raise ActRefused(f"{where}: {still_flying('undo', until, draft.now)}")
+    blind = opened.fate == Phase.UNKNOWN  # then the call that is to be undone may land yet as well
+    if (stands or blind) and until > 0:
+        raise ActRefused(f"{where}: {still_flying('last call' if blind else 'undo', until, draft.now)}")
     if event.verdict is Verdict.DONE or (event.verdict is Verdict.LEFT and phase == Phase.LEFT):
         why = "is about to be called" if phase in ABOUT_TO_UNDO else "is stuck"
         raise ActRefused(f"{where}: its undo {why}: resolve it as undone, absent, kept or left")
-
-
-def _not_waited_out(step: StepPlan, call: str, verdicts: str) -> str:
-    """Why nothing can be said of a call that is about to be made again, and what can be."""
-    return (
-        f"its {call} may still be on its way, and nobody waits for that while it is about to be made again; "
-        f"resolve it as {verdicts}, if it is, or start a process that has {step.agent}/{step.action}"
-    )
 
 
 def undo_unsent(phase: int, opened: Open | None) -> bool:

@@ -37,6 +37,7 @@ from makegood.core.events import (
     TaskSubmitted,
     TurnPending,
     Verdict,
+    WaitedOut,
 )
 from makegood.core.plan import Millis, Plan
 from makegood.core.record import ASKS_A_PERSON, PLANNED, WAITING_OUT, Kind, Phase
@@ -62,7 +63,7 @@ ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
 
 StepFact: TypeAlias = (
     Claimed | Reported | Probed | HandedBack | Hastened | LeaseRenewed | Offered | Moved | DeadlineAnnounced
-) | (EvidenceFiled | Surfaced)
+) | (WaitedOut | EvidenceFiled | Surfaced)
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -204,6 +205,8 @@ class Teller:
                 return "still under way"
             case Moved():
                 return self._moved(row, fact)
+            case WaitedOut():
+                return "no call of it can still reach the service"
             case EvidenceFiled():
                 return "that came too late to be accepted: filed as evidence"
             case Surfaced():

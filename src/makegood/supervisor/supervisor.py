@@ -9,8 +9,8 @@ from math import ceil
 from makegood.agenda import Agenda, every
 from makegood.core.draft import Draft
 from makegood.core.events import Inspected
-from makegood.core.record import ASKS_A_PERSON, CALLED, KIND_OF, REPORTED, WAITING_OUT
-from makegood.core.remedy import wants_inspection
+from makegood.core.record import CALLED, KIND_OF, REPORTED
+from makegood.core.remedy import lands_by, wants_inspection
 from makegood.core.retry import JITTER_MAX
 from makegood.desk import Desk
 from makegood.rooms import Entry
@@ -60,8 +60,10 @@ class Supervisor:
         head = entry.head
         for step, opened in head.open.items():
             mark = head.marks[step]
-            if mark in REPORTED or mark in WAITING_OUT or (mark in ASKS_A_PERSON and opened.due):
+            if mark in REPORTED:
                 self._agenda.note(entry.task_id, opened.due)
+            if lands := lands_by(mark, opened):
+                self._agenda.note(entry.task_id, lands)
             if opened.deadline:
                 self._agenda.note(entry.task_id, opened.deadline)
 
@@ -83,8 +85,7 @@ class Supervisor:
         """The steps whose wait-out is over in store time and by this process's own clock."""
         monotonic, waited = self._desk.clock.monotonic(), []
         for step, opened in draft.head.open.items():
-            waiting = draft.marks[step] in WAITING_OUT or draft.marks[step] in ASKS_A_PERSON
-            if waiting and 0 < opened.due <= draft.now:
+            if 0 < lands_by(draft.marks[step], opened) <= draft.now:
                 life = draft.step(step).life
                 left = self._witness.left(opened.landing - life, life, monotonic)
                 if left > 0:
