@@ -11,7 +11,7 @@ import pytest
 from makegood import Agent, Unknown, plan, step
 from makegood.client.connection import Connection
 from makegood.client.task import Task
-from makegood.core.events import TaskSubmitted
+from makegood.core.events import Restored, TaskSubmitted
 from makegood.health.line import Line
 from makegood.health.people import lines_of_people
 from makegood.health.work import work_of
@@ -200,3 +200,22 @@ def test_a_probe_of_another_name_is_not_asked_and_a_person_may_answer() -> None:
     assert "handed it back unsent, as inn/book has the probe ask_for" in line.what
     assert "makegood resolve t book absent" in said
     assert ended == "Completed"
+
+
+def test_after_a_backup_was_put_back_the_first_pause_is_short_as_well() -> None:
+    """Of what may have been called since the backup nobody knows when that was."""
+
+    async def main() -> list[dict[str, Any]]:
+        file = MemoryFile()
+        nobody, newer = engine_with(file), engine_with(file, inn(cancel, ask_for))
+        await under_way(nobody, inn(cancel, find))
+        await nobody.desk.act("t", Restored("ann", "the disk died"))
+        await newer.start()
+        await sleep(60)
+        history = await at(newer).history()
+        for engine in (nobody, newer):
+            await engine.stop()
+        return history
+
+    first, *_ = [fact["waitMs"] for fact in run(main()) if fact["fact"] == "HandedBack"]
+    assert first == 15_000

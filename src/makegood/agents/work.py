@@ -209,7 +209,8 @@ class Work:
 
     def cannot_be_made(self, why: str, now: Millis) -> Event:
         """This agent's code cannot make the call; another's may: it waits for that, ever longer."""
-        under_way = now - self.entry.head.open[self.step.index].started_at
+        head = self.entry.head  # of what a backup brought back nobody knows when it was first called
+        under_way = now - (head.open[self.step.index].started_at or head.restored_at)
         return self.handed_back(why, max(UNREADABLE_FIRST, min(under_way, UNREADABLE_CAP)))
 
     def handed_back(self, why: str, wait: Millis = 0) -> Event:
