@@ -1,6 +1,7 @@
 """Which tasks are meant by a filter, and acting on all of them."""
 
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,9 @@ def test_tasks_are_chosen_by_what_they_are_and_what_was_said(tmp_path: Path) -> 
             assert await found("age>1h") == set()
             assert await found("stuck>0s") == {"stuck", "odd"}
             assert await found("stuck>1h") == set()
+            await makegood.submit(light, Order("later"), task_id="later", start_at=timedelta(hours=1))
+            assert "later" not in await found("stuck>0s")
+            assert await makegood.task("later").cancel()
             await makegood.task("odd").pause()
             assert await found("paused=yes") == {"odd"}
             assert await found("paused=no", "state=failed") == {"stuck"}

@@ -188,6 +188,8 @@ GIVEN: dict[str, Wrong] = {
     "a limit in words": wrong(lambda mg: mg.list(limit="all"), MakegoodError, "limit='all'", "1 or more"),
     "no page": wrong(lambda mg: mg.list(after=5), StoreError, "5 is no page's `next`", "leave it out"),
     "an act by nobody": act("cancel", ActRefused, "by=5", "are text", by=5),
+    "an act by a crowd": act("cancel", ActRefused, "by= has 201 characters; give at most 200", by="x" * 201),
+    "an act for a novel": act("pause", ActRefused, "why= has 10,001", "at most 10,000", why="x" * 10_001),
     "an act by no text": act("cancel", ActRefused, "are text; give it in Unicode", by=HALF),
     "an act for no text": act("pause", ActRefused, "are text; give it in Unicode", why=HALF),
     "an unknown step": act(

@@ -147,6 +147,8 @@ def test_an_undo_that_was_taken_away_may_be_a_persons(verdict: str) -> None:
         said = await task.why()
         await task.resolve("book", verdict, by="ann")
         ended = await task.wait(3)
+        [book, _] = (await task.record())["steps"]
+        assert book["compensation"]["state"] != "Completed", "nobody has called it"
         await newer.stop()
         return said, ended
 

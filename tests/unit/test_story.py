@@ -172,6 +172,28 @@ def test_a_word_that_comes_before_the_probe_is_asked_again_is_told_as_it_is() ->
     assert walk.story()[-1] == "ann: resolves hotel as absent: it never happened"
 
 
+def test_what_is_taken_back_as_a_person_speaks_is_no_new_plan() -> None:
+    for verdict in ("undone", "absent", "kept", "left"):
+        walk = Walk({"series": [step("flight"), step("car")]})
+        walk.done("flight", b'"1"')
+        walk.commit(CancelAsked("ann"), Driven())
+        walk.commit(ResolveAsked(0, Verdict(verdict), "ann"))
+        told = walk.story()
+        assert any(line.startswith("scheduler: undo of flight: handed out") for line in told)
+        spoke = next(
+            n for n, line in enumerate(told) if line.startswith(f"ann: resolves flight as {verdict}")
+        )
+        assert [line for line in told[spoke + 1 :] if line.startswith("ann: flight")] == []
+
+
+def test_a_result_that_is_corrected_on_the_way_back_is_told_so() -> None:
+    walk = Walk({"series": [step("flight"), step("car")]})
+    walk.done("flight", b'"1"')
+    walk.commit(CancelAsked("ann"))
+    walk.commit(ResolveAsked(0, Verdict.DONE, "ann", given=(msgspec.Raw(b'"2"'),)))
+    assert 'ann: corrects flight, with the result "2"' in walk.story()
+
+
 def test_leases_hand_backs_and_late_words() -> None:
     walk = Walk()
     walk.call("flight")

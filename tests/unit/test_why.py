@@ -183,6 +183,80 @@ def test_agent_that_cannot_read_what_it_is_to_undo() -> None:
     assert "makegood cancel" not in walk.why()
 
 
+def test_another_result_is_asked_for_where_the_one_on_record_is_not_read() -> None:
+    """Nowhere else could it help: not where a function or a parameter is lacking, nor for another step."""
+    correct = "makegood resolve trip-9f3a {} done --result JSON"
+    reads_hotel = {"args": {"at": {"$ref": "hotel", "path": ["address"]}, "who": {"$ref": "input"}}}
+    body = {"series": [step("flight"), step("hotel"), step("car", reads_hotel)]}
+    for why, meant in (
+        ("car-agent/reserve_car.at: Expected `int`, got `str`", ["hotel"]),
+        ("car-agent/reserve_car.who: Expected `int`, got `str`", []),
+        ("car-agent/reserve_car is given no 'price', a parameter which this task is older than", []),
+        ("the input is stored by codec 'fernet'", []),
+    ):
+        walk = Walk(body)
+        walk.done("flight")
+        walk.done("hotel", b'{"address": "x"}')
+        walk.call("car")
+        walk.commit(HandedBack(2, walk.attempt("car"), why, 5_000))
+        assert [name for name in ("flight", "hotel") if correct.format(name) in walk.why()] == meant
+    for why, meant in (
+        ("the result of hotel: Expected `int`", ["hotel"]),
+        ("the result of hotel.address: Expected `int`", ["hotel"]),
+        ("hotel-agent/reserve_hotel has no undo, and this task began with", []),
+    ):
+        walk = Walk(body)
+        walk.done("flight")
+        walk.done("hotel")
+        walk.commit(CancelAsked("ann"))
+        walk.call("hotel")
+        walk.commit(HandedBack(1, walk.attempt("hotel"), why, 5_000))
+        assert [name for name in ("flight", "hotel") if correct.format(name) in walk.why()] == meant
+        assert "makegood resolve trip-9f3a hotel undone" in walk.why()
+
+
+def test_the_keys_are_told_by_which_a_person_finds_what_nobody_calls() -> None:
+    walk = Walk()
+    walk.done("flight", b'"1"')
+    walk.call("hotel")
+    walk.report("hotel", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.call("hotel")
+    walk.commit(HandedBack(1, walk.attempt("hotel"), "hotel-agent/reserve_hotel.at: Expected `int`", 5_000))
+    said = walk.why()
+    assert "  flight  done, key trip-9f3a-flight; undo cancel_flight\n" in said
+    assert (
+        "key trip-9f3a-hotel: handed back: hotel-agent/reserve_hotel.at: Expected `int`; it is to be" in said
+    )
+
+
+def test_a_cancel_that_waits_for_its_pivot_says_so_where_that_is_handed_back() -> None:
+    walk = Walk({"series": [step("flight"), step("pay", KEYED, {"pivot": True})]})
+    walk.done("flight")
+    walk.call("pay")
+    walk.report("pay", Reply.UNKNOWN, error="reset")
+    walk.inspect()
+    walk.call("pay")
+    walk.commit(HandedBack(1, walk.attempt("pay"), "pay-agent/reserve_pay.at: Expected `int`", 5_000))
+    assert "makegood cancel trip-9f3a            undo what was done, once pay is settled" in walk.why()
+
+
+def test_an_undo_that_was_left_is_not_said_to_be_out_of_time() -> None:
+    for verdict, over in ((Verdict.LEFT, False), (None, True)):
+        walk = Walk({"series": [step("flight"), step("car")]})
+        walk.done("flight")
+        walk.commit(CancelAsked("ann"))
+        walk.call("flight")
+        back = HandedBack(0, walk.attempt("flight"), "the result of flight: Expected `int`", 5_000)
+        if verdict is None:
+            walk.wait(90_000)
+        walk.commit(back)
+        if verdict is not None:
+            walk.commit(ResolveAsked(0, verdict, "ann"))
+        assert ("undo cancel_flight, whose time is over: handed back:" in walk.why()) is over
+        assert "undo cancel_flight" in walk.why()
+
+
 def test_supervisor() -> None:
     walk = Walk()
     walk.call("flight")

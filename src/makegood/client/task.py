@@ -21,12 +21,12 @@ from makegood.core.events import (
     SkipAsked,
     Verdict,
 )
-from makegood.core.record import Phase, TaskState
+from makegood.core.record import TaskState
 from makegood.errors import ActRefused, Compensated, Failed, PayloadError, StoreError
 from makegood.payload import Codec, canonical, codec_for
 from makegood.reading.audit import Statement
 from makegood.reading.lengths import in_seconds
-from makegood.reading.words import is_text, state_name
+from makegood.reading.words import CORRECTED, is_text, state_name
 
 Out = TypeVar("Out")
 
@@ -51,6 +51,10 @@ class SoAlready(str):
     """What an act answers where nothing had to be changed."""
 
     __slots__ = ()
+
+
+BY_MAX, WHY_MAX = 200, 10_000
+"""Characters of who acts, and of why."""
 
 
 class Task(Generic[Out]):
@@ -191,7 +195,7 @@ class Task(Generic[Out]):
         await self._act_with(
             step, result_json, lambda given: ResolveAsked(number, said, by or user(), why, given, seen)
         )
-        if said is not Verdict.DONE or head.marks[number] != Phase.DONE:
+        if said is not Verdict.DONE or head.marks[number] not in CORRECTED:
             return f"resolved {step} as {verdict}"
         read = "; the task is Completed: who has read its output has the old one"
         return f"corrected the result of {step}{read if head.state is TaskState.COMPLETED else ''}"
@@ -199,6 +203,9 @@ class Task(Generic[Out]):
     async def _act(self, act: Act) -> bool:
         if not is_text(act.by) or not is_text(act.why):
             raise ActRefused(f"by={act.by!r}, why={act.why!r}: who acts and why are text; give it in Unicode")
+        for name, text, at_most in (("by", act.by, BY_MAX), ("why", act.why, WHY_MAX)):
+            if len(text) > at_most:
+                raise ActRefused(f"{name}= has {len(text):,} characters; give at most {at_most:,}")
         return await self._connection.act(self.task_id, act)
 
     async def _act_with(

@@ -12,7 +12,7 @@ from makegood.errors import MakegoodError
 from makegood.reading.lengths import in_seconds
 from makegood.reading.standing import blocking
 from makegood.reading.waiting import moved_at
-from makegood.reading.words import is_text, state_name
+from makegood.reading.words import BACK, is_text, state_name
 
 TERM = re.compile(r"(?P<name>[a-z]+)(?:\.(?P<tag>[^=~<>]+))?(?P<sign>[=~<>])(?P<value>.*)", re.DOTALL)
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)", re.ASCII)
@@ -32,7 +32,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     `states` any of these; `step` and `agent` of a step that is open or blocks the task; `tags` all of these;
     `error` a part of what was said last of an open step, or of why the task stands as it does, whatever its
     case; `paused` or not; `older_than`, `younger_than` since it was submitted; `stuck_for`: not ended, and
-    none of its open steps has moved for so long.
+    none of its open steps has moved for so long, nor was it to start later.
 
     Raises MakegoodError for a state or a length of time that is none, and for what is no text.
     """
@@ -85,7 +85,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 
     def _said(self, head: Head) -> bool:
         wanted = self.error.casefold()
-        said = [head.reason, *[opened.error for opened in head.open.values()]]
+        said = [head.reason, *[f"{BACK if o.handed_back else ''}{o.error}" for o in head.open.values()]]
         return any(wanted in text.casefold() for text in said)
 
     def _at_step(self, plan: Plan, head: Head) -> bool:
@@ -114,7 +114,7 @@ def _stood_for(head: Head, now: Millis) -> float:
     if head.state in ENDED:
         return 0.0
     newest = max((moved_at(head, step) for step in head.open), default=head.created_at)
-    return (now - newest) / 1000
+    return (now - max(newest, head.start_at)) / 1000
 
 
 def state_number(name: str) -> int:

@@ -46,6 +46,7 @@ from makegood.core.record import (
     Phase,
 )
 from makegood.core.values import Values
+from makegood.reading.words import BACK
 
 Heard: TypeAlias = Reported | Probed | HandedBack
 """An agent's word about its call."""
@@ -71,7 +72,8 @@ class Lane(msgspec.Struct):
 
     `complete_by` is the end of the lane's last call, `error` what the last that failed said, `asked` what the
     last probe about it said, `key` that of `round` and `keys` those of all rounds; `unread` why its agent
-    handed the last call back, to be offered again after a while.
+    handed the last call back, to be offered again after a while. `called`: a call of it was sent, or may have
+    been; `called_before` whether one before the last was.
     """
 
     key: str = ""
@@ -79,6 +81,7 @@ class Lane(msgspec.Struct):
     round: int = 1
     attempt: int = 0
     called: bool = False
+    called_before: bool = False
     complete_by: Millis = 0
     retries: int = 0
     error: str = ""
@@ -146,7 +149,8 @@ class StepPast(msgspec.Struct):
         self.phase, self.since = OFFER_OF[self.phase], at
 
     def claimed(self, at: Millis) -> None:
-        self.lane.called, self.lane.complete_by = True, at + self.plan.timeout
+        lane = self.lane
+        lane.called_before, lane.called, lane.complete_by = lane.called, True, at + self.plan.timeout
         self.phase, self.since = CALL_OF[self.phase], at
         if self.phase is Phase.CALLED:
             self.calls[self.do.attempt] = self.do.round
@@ -180,7 +184,7 @@ class StepPast(msgspec.Struct):
         if before in CALLED:
             lane.unread = heard.why if isinstance(heard, HandedBack) and heard.wait else ""
         if isinstance(heard, HandedBack):
-            self._back(lane, before, f"handed back: {heard.why}")
+            self._back(lane, before, f"{BACK}{heard.why}")
             self.calls.pop(heard.attempt, None)
         elif isinstance(heard, Probed):
             lane.asked = heard.error
@@ -198,7 +202,7 @@ class StepPast(msgspec.Struct):
         if KIND_OF[before] is Kind.PROBE:
             lane.asked = why
         else:
-            lane.error = why
+            lane.error, lane.called = why, lane.called_before
 
 
 class Past:

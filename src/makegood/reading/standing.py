@@ -1,9 +1,12 @@
 """What stands outside because of a task, and what a person can do about it."""
 
-from collections.abc import Collection, Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 import msgspec
 
+from makegood.core.document import references
 from makegood.core.draft import Draft
 from makegood.core.events import (
     NULL,
@@ -20,7 +23,7 @@ from makegood.core.events import (
 )
 from makegood.core.lanes import FAILED_FOR_GOOD
 from makegood.core.machine import fold
-from makegood.core.plan import Millis, Plan
+from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
     ASKS_A_PERSON,
     CERTAINLY_NOT,
@@ -35,10 +38,12 @@ from makegood.core.record import (
 )
 from makegood.errors import ActRefused
 from makegood.reading.past import StepPast
+from makegood.reading.words import CORRECTED
 
 ASKED_AGAIN = (Phase.PROBE_PLANNED, Phase.CHECK_PLANNED)
 OF_UNDOS = (Verdict.UNDONE, Verdict.KEPT, Verdict.LEFT, Verdict.ABSENT, Verdict.DONE)
 TO_UNDO = UNDO_OPEN | {Phase.UNDO_STUCK}
+NOBODY_WAITS: Mapping[int, str] = MappingProxyType({})
 NOBODY = "?"
 """The name under which it is only tried whether an act would be taken."""
 
@@ -138,11 +143,11 @@ class OpenAct(msgspec.Struct, frozen=True):
 
 
 def open_acts(
-    plan: Plan, task_id: str, head: Head, now: Millis, *, unmade: Collection[int] = ()
+    plan: Plan, task_id: str, head: Head, now: Millis, *, unmade: Mapping[int, str] = NOBODY_WAITS
 ) -> list[OpenAct]:
     """Every act that would move a task on: tried on the core itself, so that the two never differ.
 
-    `unmade` are the steps whose call waits for an agent that can make it.
+    `unmade` are the steps whose call waits for an agent that can make it, and why it was handed back.
     """
     found = list(_corrections(plan, task_id, head, now, unmade))
     waiting = dict.fromkeys([*blocking(head), *unmade])
@@ -163,21 +168,33 @@ def open_acts(
 
 
 def _corrections(
-    plan: Plan, task_id: str, head: Head, now: Millis, unmade: Collection[int]
+    plan: Plan, task_id: str, head: Head, now: Millis, unmade: Mapping[int, str]
 ) -> Iterator[OpenAct]:
     """Whose results could be corrected, so that these steps' calls can be read."""
+    unread = {name for step, why in unmade.items() for name in _unread_results(plan.steps[step], why)}
     for step in plan.steps:
         act = ResolveAsked(step.index, Verdict.DONE, NOBODY, given=(NULL,))
-        read_by = {step.index, *plan.readers_of.get(step.name, ())}
         held = head.marks[step.index] not in FORWARD_OPEN
-        if held and not read_by.isdisjoint(unmade) and _taken(Draft(plan, task_id, head, now), act):
+        if held and step.name in unread and _taken(Draft(plan, task_id, head, now), act):
             yield OpenAct("resolve", step.name, Verdict.DONE.value, result=True, corrects=True)
+
+
+def _unread_results(step: StepPlan, why: str) -> Iterator[str]:
+    """The steps whose results do not fit, by the path in the agent's word: the step itself, or those that a
+    parameter is made of."""
+    if re.match(rf"the result of {step.name}[.:\[]", why):
+        yield step.name
+    found = re.match(rf"{re.escape(f'{step.agent}/{step.action}')}\.(\w+)", why)
+    if found is not None:
+        yield from (name for name, _ in references(step.args.get(found[1])))
 
 
 def _acts_on(plan: Plan, head: Head, step: int) -> Iterator[tuple[OpenAct, Act]]:
     """The likeliest first: of an undo it is hardly ever asked whether its step happened."""
     name = plan.steps[step].name
     for verdict in OF_UNDOS if head.marks[step] in TO_UNDO else Verdict:
+        if verdict is Verdict.DONE and head.marks[step] in CORRECTED:
+            continue  # that only brings another result: see _corrections
         yield OpenAct("resolve", name, verdict.value), ResolveAsked(step, verdict, NOBODY)
     yield OpenAct("retry", name), RetryAsked(step, NOBODY)
     yield OpenAct("skip", name), SkipAsked(step, NOBODY)
@@ -189,7 +206,9 @@ def _with_what_follows(act: OpenAct, event: Act, draft: Draft, waiting: Iterable
         case RetryAsked(step=step):
             return msgspec.structs.replace(act, asks=draft.phase(step) in ASKED_AGAIN)
         case CancelAsked():
-            return msgspec.structs.replace(act, after=_asked_first(draft, waiting))
+            pivot = () if draft.plan.pivot is None else (draft.step(draft.plan.pivot).name,)
+            after = pivot if draft.head.pending else _asked_first(draft, waiting)
+            return msgspec.structs.replace(act, after=after)
         case ResolveAsked(step=step, verdict=Verdict.ABSENT) if draft.forward:
             after = _asked_first(draft, waiting)
             fold(draft, Inspected())

@@ -45,7 +45,7 @@ from makegood.reading.facts import author_of, by_scheduler, starts
 from makegood.reading.payloads import text_of
 from makegood.reading.phrases import AGAIN, ANSWERS, MOVED, REPLIES
 from makegood.reading.prolonged import Waits
-from makegood.reading.words import VERDICTS, because, one_line, reason_said, span, state_name
+from makegood.reading.words import CORRECTED, VERDICTS, because, one_line, reason_said, span, state_name
 
 ECHOES: Final[Mapping[type, frozenset[Phase]]] = {
     Reported: frozenset(
@@ -121,7 +121,8 @@ class Teller:
         fact, rest = row.facts[n], row.facts[n:]
         match fact:
             case Moved():
-                return _echoes(said, fact) or _offered_next(rest, fact) or _is_next(row, fact, said)
+                back = isinstance(said, ResolveAsked) and self._taken_back(fact)
+                return back or _echoes(said, fact) or _offered_next(rest, fact) or _is_next(row, fact, said)
             case Offered():
                 claimed = any(isinstance(f, Claimed) and f.attempt == fact.attempt for f in rest)
                 return claimed or fact.attempt in self._unsent
@@ -131,6 +132,10 @@ class Teller:
                 return fact.attempt in self._unsent or (fact.attempt, fact.overrun) in self._renewed
             case _:
                 return False
+
+    def _taken_back(self, move: Moved) -> bool:
+        """Whether a call that was handed out, which is no phase here, is taken back: a person has spoken."""
+        return move.phase in PLANNED and self._phases.get(move.step) is move.phase
 
     def _remember(self, fact: AnyFact, *, told: bool) -> None:
         match fact:
@@ -261,7 +266,7 @@ class Teller:
     def _verdict(self, fact: ResolveAsked) -> str:
         name, verdict = self._plan.steps[fact.step].name, fact.verdict.value
         given = _given(self._plan, fact)
-        if fact.verdict is Verdict.DONE and self._phases.get(fact.step) is Phase.DONE:
+        if fact.verdict is Verdict.DONE and self._phases.get(fact.step) in CORRECTED:
             return f"corrects {name}{given}{because(fact.why)}"
         return f"resolves {name} as {verdict}: {VERDICTS[verdict]}{given}{because(fact.why)}"
 

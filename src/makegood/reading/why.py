@@ -1,10 +1,11 @@
 """Why a task stands where it stands, in words: what `makegood why` prints."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from makegood.core.events import Row
 from makegood.core.plan import Millis, Plan, StepPlan
 from makegood.core.record import (
+    BY_KEY,
     ENDED,
     FORWARD_OPEN,
     UNDO_OPEN,
@@ -18,7 +19,7 @@ from makegood.core.record import (
 from makegood.core.words import moment
 from makegood.reading.past import Past, StepPast
 from makegood.reading.payloads import text_of
-from makegood.reading.standing import OpenAct, in_doubt, in_effect, open_acts, second_effects
+from makegood.reading.standing import NOBODY_WAITS, OpenAct, in_doubt, in_effect, open_acts, second_effects
 from makegood.reading.step_view import shown
 from makegood.reading.under_way import Alive, open_steps, unclaimed, unread_of
 from makegood.reading.view import VERSION_SHOWN, dated, reason_of
@@ -174,14 +175,21 @@ def _list(title: str, entries: list[tuple[str, str]]) -> Iterator[str]:
 def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
     yield from _paused(past)
     yield from _deadlines(plan, head, now)
+    yield from _outside(plan, head, past)
+    yield from _acts(plan, task_id, head, now)
+
+
+def _outside(plan: Plan, head: Head, past: Past) -> Iterator[str]:
+    """What stands at the services, and by which keys it is found there."""
     steps, doubtful = past.steps, in_doubt(plan, head)
     standing = [(steps[n].plan.name, _standing(steps[n])) for n in in_effect(plan, head)]
     yield from _list("In effect outside", standing)
     yield from _list("In doubt", [(steps[n].plan.name, _doubt(steps[n], head.open.get(n))) for n in doubtful])
-    yield from _acts(plan, task_id, head, now)
 
 
-def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unmade: Collection[int] = ()) -> Iterator[str]:
+def _acts(
+    plan: Plan, task_id: str, head: Head, now: Millis, unmade: Mapping[int, str] = NOBODY_WAITS
+) -> Iterator[str]:
     open_to_you = open_acts(plan, task_id, head, now, unmade=unmade)
     acts = [(_command(task_id, act), _means(plan, head, act)) for act in open_to_you]
     yield from _list('What you can do (with --why "..." the history keeps your reason)', acts)
@@ -192,7 +200,7 @@ def _acts(plan: Plan, task_id: str, head: Head, now: Millis, unmade: Collection[
 def _standing(step: StepPast) -> str:
     undo = f"undo {step.plan.undo}" if step.plan.undo else "no undo"
     outcome = "kept" if step.phase is Phase.KEPT else "left" if step.phase is Phase.LEFT else "done"
-    over = ", whose time is over" if step.undo.unread else ""
+    over = ", whose time is over" if step.undo.unread and step.phase is Phase.UNDO_STUCK else ""
     return f"{outcome}, key {step.do.key}; {undo}{over}{because(step.undo.error)}"
 
 
@@ -202,7 +210,9 @@ def _doubt(step: StepPast, opened: Open | None) -> str:
         return "it may have been called since the backup that was put back"
     undo = step.phase is Phase.UNDO_STUCK or step.phase in UNDO_OPEN
     lane, what = (step.undo, f"undo {step.plan.undo}, ") if undo else (step.do, "")
-    why_in_doubt = _why_in_doubt(step.plan, opened, lane.asked)
+    why_in_doubt = "it is to be called again"
+    if step.phase not in BY_KEY:
+        why_in_doubt = _why_in_doubt(step.plan, opened, lane.asked)
     return f"{what}key {lane.key}: {lane.error or 'no answer'}; {why_in_doubt}"
 
 
@@ -254,6 +264,7 @@ def _ways_out(
     plan: Plan, task_id: str, head: Head, past: Past, now: Millis, alive: Alive | None
 ) -> Iterator[str]:
     """What a person can do about a task that does not go on though nothing of it failed."""
-    unmade = [step.plan.index for step in past.steps if unread_of(step) or unclaimed(step, alive)]
-    if unmade:
-        yield from _acts(plan, task_id, head, now, unmade)
+    steps = [step for step in past.steps if unread_of(step) or unclaimed(step, alive)]
+    if steps:
+        yield from _outside(plan, head, past)
+        yield from _acts(plan, task_id, head, now, {step.plan.index: unread_of(step) for step in steps})

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from makegood.core.plan import Millis, StepPlan
-from makegood.core.record import ERROR_KEPT, Kind, News, Open, TaskState
+from makegood.core.record import ERROR_KEPT, Kind, News, Open, Phase, TaskState
 
 NEWS: Final = {
     News.NONE: "",
@@ -37,6 +37,11 @@ VERDICTS: Final = {
     "left": "it is left in effect",
 }
 """What a named person says of a step."""
+
+CORRECTED: Final = (Phase.DONE, Phase.UNDO_PLANNED, Phase.UNDO_OFFERED)
+"""Phases of a step in which "done" can only bring another result."""
+BACK: Final = "handed back: "
+"""What stands before an agent's word on a call that it could not make."""
 
 
 def span(length: Millis) -> str:
