@@ -130,6 +130,15 @@ def test_a_plan_document_is_held_against_the_agents(shell: Shell) -> None:
     assert "wrong.json: plan by_hand: step 'a': the undo 'nope' is unknown" in said.err
 
 
+def test_a_document_that_forgets_what_its_agent_promises_is_told_so(shell: Shell) -> None:
+    body = '{"step": "look", "agent": "shop", "action": "buy", "args": {"what": "a cup"}, "undo": null}'
+    (shell.folder / "shop.py").write_text(QUIET.replace("reads=True", 'name="buy", undo=None'))
+    (shell.folder / "by_hand.json").write_text(f'{{"plan": "by_hand", "body": {body}}}')
+    said = shell.ok("check", "shop.py", "by_hand.json")
+    assert "happened: the plan document says nothing" in said
+    assert 'write "class":{"keyed":true,"tombstone":false} there, as its agent declares' in said
+
+
 def test_a_plan_without_findings_is_a_line(shell: Shell) -> None:
     (shell.folder / "quiet.py").write_text(QUIET)
     assert re.fullmatch(r"look_up \w{12}: 1 step\nbroken: 0\n", shell.ok("check", "quiet.py"))

@@ -162,7 +162,9 @@ BAD: dict[str, Bad] = {
     "unknown key at the top": _document(
         "unknown-key-at-the-top", "unknown key 'steps'", "known here: body, format"
     ),
-    "unknown kind": _document("unknown-kind", "body: unknown kind ['loop']", "known: step, series, parallel"),
+    "unknown kind": _document(
+        "unknown-kind", "body: it has 'loop', and none of 'step'", "'series', 'parallel'"
+    ),
     "wrong type in a step": _document(
         "wrong-type", "body.series[0]", "Expected `float`, got `str`", "timeout"
     ),

@@ -143,7 +143,7 @@ def test_a_field_that_is_needed_now_says_so(kind: str, tmp_path: Path) -> None:
 
     said = asyncio.run(main())
     assert "passport" in said
-    assert "which this task is older than: give the field a default" in said
+    assert "give the field a default for tasks that are older" in said
 
 
 def test_an_undo_that_cannot_read_the_result_waits_as_well(tmp_path: Path) -> None:

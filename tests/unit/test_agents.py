@@ -198,7 +198,20 @@ async def yields_later(trip: Trip) -> AsyncIterator[int]:
     yield 1
 
 
+def decorated(fn: Any) -> Any:
+    """As one that forgets functools.wraps."""
+
+    async def wrapper(*, trip: Trip) -> Any:
+        return await fn(trip)
+
+    return wrapper
+
+
 NO_ACTIONS: list[tuple[Any, str]] = [
+    (
+        decorated(yields_later),
+        "'wrapper' is what a decorator calls its own: put functools.wraps",
+    ),
     (lambda trip: None, "a lambda has no name to be recorded under; write a def"),
     (print, "is no plain function; write a def"),
     (Calls().method, "is no plain function; write a def"),

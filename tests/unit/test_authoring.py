@@ -536,11 +536,31 @@ def test_a_document_is_a_plan_too() -> None:
         (by_hand(0, args={}), "argument 'trip' of flight-agent/reserve_flight is missing; add it to args"),
         (by_hand(0, args={"trip": 1, "seat": 2}), "takes no 'seat'; it takes trip"),
         (BY_HAND | {"output": {"$ref": "nothing"}}, "output refers to 'nothing'"),
+        (
+            by_hand(1, **{"class": {"keyed": True}}),
+            r"step 'sleep': class.keyed is true, and hotel-agent/reserve_hotel is declared with 3600",
+        ),
+        (by_hand(1, **{"class": {"keyed": 7200}}), r"class.keyed is 7200.0, and .* with 3600"),
+        (
+            by_hand(1, **{"class": {"keyed": 60, "tombstone": True}}),
+            "class.tombstone is true, and hotel-agent/reserve_hotel is declared with false",
+        ),
+        (by_hand(0, settle=1), "settle is 1.0, and flight-agent/reserve_flight is declared with 10.0"),
+        (
+            by_hand(0, key={"maxLength": 60}, **{"class": {"keyed": True}}),
+            'key is {"prefix":"","maxLength":60,"uuid":false}, and .*"maxLength":255.*: write the same',
+        ),
     ],
 )
 def test_a_document_is_held_against_the_agents(document: dict[str, Any], why: str) -> None:
     with pytest.raises(PlanError, match=why):
         PlanDefinition.from_document(document, agents=[flights, hotels])
+
+
+def test_a_document_may_count_on_less_than_is_declared() -> None:
+    for given in ({}, {"keyed": 60}, {"keyed": True}, {"keyed": True, "tombstone": True}):
+        document = by_hand(0, settle=20, timeout=1, **{"class": given})
+        assert PlanDefinition.from_document(document, agents=[flights, hotels]).plan.steps[0].settle == 20_000
 
 
 def test_an_effect_cannot_be_declared_away() -> None:

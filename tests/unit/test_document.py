@@ -137,7 +137,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("an input that is not JSON", a_plan(a_step(), input={"max": math.inf}), "JSON cannot hold"),
     ("an empty group", a_plan({"parallel": []}), r"parallel: expected a list with at least one part"),
     ("no parts", a_plan(), "at least one part"),
-    ("an unknown kind", a_plan({"choose": []}), r"body.series\[0\]: unknown kind \['choose'\]"),
+    ("an unknown kind", a_plan({"choose": []}), r"body.series\[0\]: it has 'choose', and none of 'step'"),
     ("a group with more", a_plan({"series": [a_step()], "name": "x"}), "unknown key 'name'"),
     ("an unknown key of a step", a_plan(a_step(colour=1)), r"body.series\[0\]: .*colour"),
     ("an unknown key of a class", a_plan(a_step(class_={"keys": True})), "keys"),

@@ -165,7 +165,12 @@ def test_those_who_live_and_see_to_what_is_due_are_well() -> None:
         (due("scheduler"), [], "a scheduler"),
         (due("supervisor"), [member("scheduler")], "a supervisor"),
         (due("waitOut"), [member("scheduler")], "a supervisor"),
-        (due("agent", action="cars/rent"), [member("agent", sell="1")], "an agent that has cars/rent"),
+        (due("agent", action="cars/rent"), [], "an agent that has cars/rent"),
+        (
+            due("agent", action="cars/rent"),
+            [member("agent", sell="1")],
+            "an agent that has cars/rent (cars is alive without it)",
+        ),
     ],
 )
 def test_what_waits_for_somebody_who_is_not_there_is_broken(

@@ -106,7 +106,8 @@ def test_an_undo_of_another_name_is_not_taken_for_the_pinned_one() -> None:
     said, ended, took = run(main())
     assert (
         "inn handed its undo cancel back unsent: inn/book has the undo refund, and this task began with the "
-        "undo cancel: keep that name until such tasks have ended. No retry is counted"
+        "undo cancel: declare it as undo=cancel until such tasks have ended, or run the code that does "
+        "beside this. No retry is counted"
     ) in said
     assert ended == "Compensated"
     assert took < 5

@@ -49,6 +49,6 @@ def lack(action: Action, step: StepPlan, kind: Kind) -> str:
         return ""
     instead = f"has the {what} {function.name}" if function is not None else f"has no {what}"
     return (
-        f"{action.full_name} {instead}, and this task began with the {what} {pinned}: keep that name until "
-        "such tasks have ended"
+        f"{action.full_name} {instead}, and this task began with the {what} {pinned}: declare it as "
+        f"{what}={pinned} until such tasks have ended, or run the code that does beside this"
     )

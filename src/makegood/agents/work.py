@@ -271,9 +271,14 @@ def _fields_of(action: Action) -> frozenset[str]:
 def _way_out(error: PayloadError) -> str:
     """What to do about a type that has changed since the task began."""
     if isinstance(error, UnknownField):
-        return "; nothing that a task holds is dropped, so keep the field until such tasks have ended"
+        return (
+            "; nothing that a task holds is dropped, so keep the field until such tasks have ended (or cancel"
+            " this one, if its input was wrong)"
+        )
     if "missing required field" in str(error) or "Field required" in str(error):
-        return ", which this task is older than: give the field a default"
+        return (
+            "; give the field a default for tasks that are older (or cancel this one, if its input was wrong)"
+        )
     return ""
 
 

@@ -15,6 +15,11 @@ _KINDS = {
     inspect.Parameter.VAR_KEYWORD: "takes any names; name the parameters, or take one dict",
 }
 
+OF_DECORATORS = frozenset(
+    name for stem in ("wrapper", "wrapped", "inner", "decorated", "wrap") for name in (stem, f"_{stem}")
+)
+"""How decorators call the function that they put in the place of another."""
+
 
 def read_action(fn: Any) -> Function:
     """The function of an action, guarded; raises PlanError if its calls could not be recorded by name."""
@@ -83,6 +88,11 @@ def _check_plain_function(fn: Any, role: str) -> None:
         )
     if fn.__name__ == "<lambda>":
         raise PlanError(f"{place_of(fn)}: {role}: a lambda has no name to be recorded under; write a def")
+    if fn.__name__ in OF_DECORATORS and "<locals>" in fn.__qualname__ and not hasattr(fn, "__wrapped__"):
+        raise PlanError(
+            f"{place_of(fn)}: {role}: a function is recorded under its name, and {fn.__name__!r} is what a "
+            "decorator calls its own: put functools.wraps(...) on that, so that the name is the function's"
+        )
 
 
 def _check_returns(fn: Any, role: str) -> None:

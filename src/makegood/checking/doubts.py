@@ -17,10 +17,12 @@ def parks_on_doubt(setting: Setting, step: StepPlan) -> Said:
     if step.keyed or courses.when_retried(step, step.timeout) is not Course.PARK:
         return None
     undo = f", and so it is with its undo {step.undo}" if setting.undoes(step) else ""
+    promised = setting.promised.get(f"{step.agent}/{step.action}", "")
+    why = "the plan document says nothing" if promised else "its service has neither keys nor a probe"
     return Note(
         f"where the answer to {step.action} is lost, the task is parked and a person must find out what "
-        f"happened: its service has neither keys nor a probe{undo}",
-        BOTH,
+        f"happened: {why}{undo}",
+        f"write {promised} there, as its agent declares" if promised else BOTH,
     )
 
 

@@ -49,13 +49,15 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """A plan, and where it is to run.
 
     `actions` are those of the agents given, as "agent/action"; `untyped` says, by the same name, what of an
-    action has no type: its parameters by name, and "return". `grace` is how long a process that is told to
-    end gives its running calls; `deadline` is the task's, if it gets one.
+    action has no type: its parameters by name, and "return"; `promised` what its agent declares against
+    doubt, as a plan document writes it. `grace` is how long a process that is told to end gives its running
+    calls; `deadline` is the task's, if it gets one.
     """
 
     plan: Plan
     actions: frozenset[str]
     untyped: Mapping[str, Sequence[str]] = {}
+    promised: Mapping[str, str] = {}
     grace: Millis
     deadline: Millis | None = None
 

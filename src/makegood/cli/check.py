@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import click
+import msgspec
 
 from makegood.authoring.action import Action
 from makegood.authoring.agent import Agent
@@ -12,6 +13,7 @@ from makegood.cli import output
 from makegood.cli.given import LENGTHS, Length
 from makegood.cli.look import json_option
 from makegood.cli.planned import is_document, plan_of_document
+from makegood.core.document import StepNode
 from makegood.core.plan import millis
 from makegood.drawing import title
 from makegood.errors import PlanError
@@ -84,10 +86,18 @@ def _check(plan: AnyPlan, agents: Iterable[Agent], deadline: float | None) -> li
         plan=plan.plan,
         actions=frozenset(actions),
         untyped={name: _untyped(action) for name, action in actions.items()},
+        promised={name: _promised(action.node) for name, action in actions.items()},
         grace=millis(GRACE),
         deadline=None if deadline is None else millis(deadline),
     )
     return check(setting)
+
+
+def _promised(node: StepNode) -> str:
+    """What is declared against doubt, as a plan document writes it."""
+    promised: dict[str, object] = {"class": node.class_} if node.class_.keyed else {}
+    promised |= {"probe": node.probe} if node.probe else {}
+    return msgspec.json.encode(promised).decode()[1:-1]
 
 
 def _untyped(action: Action) -> list[str]:

@@ -29,7 +29,9 @@ def plan_of_app(spec: str) -> AnyPlan:
     try:
         plans = ", ".join(load_app(spec).plans) or "none"
     except PlanError as error:
-        raise PlanError(f"{error}; a plan is named APP:PLAN, as in app.py:book") from None
+        first, *frames = str(error).split("\n")
+        named = f"{first}; a plan is named APP:PLAN, as in app.py:book"
+        raise PlanError("\n".join([named, *frames])) from None
     raise PlanError(f"{spec}: which plan? Write APP:PLAN, as in app.py:book; its plans: {plans}")
 
 

@@ -243,7 +243,8 @@ def _read_node(raw: Any, where: str, depth: int = 0) -> Node:
                 raise PlanError(f"{where}.{kind}: expected a list with at least one part")
             places = ((part, f"{where}.{kind}[{n}]") for n, part in enumerate(parts))
             return build(tuple(_read_node(part, place, depth + 1) for part, place in places))
-    raise PlanError(f"{where}: unknown kind {sorted(raw)}; known: step, series, parallel")
+    keys = ", ".join(map(repr, sorted(raw, key=str))) or "no key"
+    raise PlanError(f"{where}: it has {keys}, and none of 'step' (a step's name), 'series', 'parallel'")
 
 
 _PARTS: dict[str, type[msgspec.Struct]] = {

@@ -83,8 +83,11 @@ def _missing(members: Sequence[Member], due: Sequence[Due]) -> Iterator[Line]:
 def _lacking(due: Due, members: Sequence[Member]) -> str:
     """Who would have to be there for this task, and is not; "" where somebody is."""
     if due.waits_for == "agent":
-        here = any(due.action in member.actions for member in members)
-        return "" if here else f"an agent that has {due.action}"
+        if any(due.action in member.actions for member in members):
+            return ""
+        agent = due.action.partition("/")[0]
+        without = any(name.startswith(f"{agent}/") for member in members for name in member.actions)
+        return f"an agent that has {due.action}" + (f" ({agent} is alive without it)" if without else "")
     role = ROLE_OF.get(due.waits_for, "")
     here = not role or any(role in member.roles for member in members)
     return "" if here else f"a {role}"

@@ -1,7 +1,7 @@
 """Which promises a run broke: the record as it ended, held against what the services really hold."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -125,6 +125,8 @@ def _unsettled(trial: Trial, said: list[Testimony]) -> Iterator[Broken]:
     for index, opened in trial.head.open.items():
         name, phase = trial.plan.plan.steps[index].name, Phase(trial.head.marks[index])
         what = f"it never comes to rest: {opened.error or MOVED.get(phase, 'called')}"
+        if opened.handed_back and trial.plan.input_type is Any:
+            what += "; the plan does not say of what type its input is: give one that fits (--input)"
         yield Broken(Promise.SETTLES, name, what, _because(said, name))
 
 
