@@ -142,7 +142,8 @@ class Member:
         runner = self.engine._runner
         assert runner is not None
         if self.runs and not self.engine.desk._flushing:
-            since = self.clock.monotonic() - SLOW_SECONDS  # a slow store may keep it from learning it is late
+            # a slow store may keep a call from learning that it is late: its claim, and what it is made of
+            since = self.clock.monotonic() - 2 * SLOW_SECONDS
             late = [flight for flight in runner._flights.values() if flight.work.deadline < since]
             over = [flight.work.name for flight in late if self.thawed_at < since]
             assert not over, f"S16: calls are under way that nobody waits for: {over}"
