@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from makegood.authoring.action import Function
@@ -15,9 +16,7 @@ _KINDS = {
     inspect.Parameter.VAR_KEYWORD: "takes any names; name the parameters, or take one dict",
 }
 
-OF_DECORATORS = frozenset(
-    name for stem in ("wrapper", "wrapped", "inner", "decorated", "wrap") for name in (stem, f"_{stem}")
-)
+OF_DECORATORS = frozenset(("wrapper", "_wrapper", "wrapped", "_wrapped", "inner", "_inner", "decorated"))
 """How decorators call the function that they put in the place of another."""
 
 
@@ -88,11 +87,20 @@ def _check_plain_function(fn: Any, role: str) -> None:
         )
     if fn.__name__ == "<lambda>":
         raise PlanError(f"{place_of(fn)}: {role}: a lambda has no name to be recorded under; write a def")
-    if fn.__name__ in OF_DECORATORS and "<locals>" in fn.__qualname__ and not hasattr(fn, "__wrapped__"):
+    if fn.__name__ in OF_DECORATORS and not hasattr(fn, "__wrapped__") and _calls_another(fn):
         raise PlanError(
             f"{place_of(fn)}: {role}: a function is recorded under its name, and {fn.__name__!r} is what a "
             "decorator calls its own: put functools.wraps(...) on that, so that the name is the function's"
         )
+
+
+def _calls_another(fn: Any) -> bool:
+    """Whether it was made around another function."""
+    for cell in fn.__closure__ or ():
+        with suppress(ValueError):  # nothing is in it yet
+            if inspect.isfunction(cell.cell_contents):
+                return True
+    return False
 
 
 def _check_returns(fn: Any, role: str) -> None:
