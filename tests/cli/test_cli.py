@@ -228,7 +228,29 @@ def test_why_json(up: Shell) -> None:
     short = json.loads(up.ok("why", "trip-9", "--json"))
     assert short["waiting"]["for"] == "person"
     assert short["acts"] == ["resolve reserve_car done|absent", "cancel"]
-    assert short["steps"][0]["name"] == "reserve_car"
+    car = short["steps"][-1]
+    assert (car["name"], car["outcome"], car["idempotencyKey"]) == (
+        "reserve_car",
+        "unknown",
+        "trip-9-reserve_car",
+    )
+    assert "error" in car
+    assert not {"arguments", "result"} & car.keys()
+
+
+def test_show_tells_all_of_one_step(up: Shell) -> None:
+    submit(up, "trip-20", "--wait", car="lost")
+    assert "`makegood show trip-20 --step reserve_car` tells with what it was called" in up.ok("why", "trip-20")
+    shown = dict(
+        line.split(maxsplit=1) for line in up.ok("show", "trip-20", "--step", "reserve_car").splitlines()
+    )
+    assert shown["idempotencyKey"] == "trip-20-reserve_car"
+    told = json.loads(up.ok("show", "trip-20", "--step", "reserve_car", "--json"))
+    assert json.loads(shown["arguments"]) == told["arguments"]
+    assert told in json.loads(up.ok("show", "trip-20", "--json"))["steps"]
+    nobody = up.run("show", "trip-20", "--step", "reserve_cart")
+    assert nobody.code == 1
+    assert "has no step 'reserve_cart'; it has " in nobody.err
 
 
 def test_watch_all_prints_changes_until_it_is_interrupted(up: Shell) -> None:

@@ -32,6 +32,7 @@ from tests.core.world import World
 from tests.unit.walk import KEYED, PROBED, TOMB, Walk, step
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+PAYLOADS = {"input", "output", "arguments", "result"}
 MOMENTS = {"createdAt", "deadline", "completeBy", "leaseUntil", "since", "until", "at"}
 
 
@@ -98,6 +99,22 @@ def test_what_we_add_to_the_task() -> None:
         "since": "2026-07-05T10:00:00.000Z",
         "next": "a scheduler hands out reserve_flight",
     }
+
+
+def test_a_step_that_was_called_shows_its_arguments() -> None:
+    flight = step("flight", TOMB) | {"args": {"to": {"$ref": "input", "path": ["to"]}}}
+    hotel = step("hotel", KEYED) | {"args": {"at": {"$ref": "flight", "path": ["at"]}, "nights": 3}}
+    car = step("car", KEYED) | {"args": {"at": {"$ref": "hotel", "path": ["gone"]}}}
+    walk = Walk({"series": [flight, hotel, car]})
+    assert not any("arguments" in shown for shown in walk.record()["steps"])
+    walk.done("flight", b'{"at":7}')
+    walk.done("hotel", b"{}")
+    walk.call("car")
+    assert [shown.get("arguments") for shown in walk.record()["steps"]] == [
+        {"to": "Rome"},
+        {"at": 7, "nights": 3},
+        None,
+    ]
 
 
 def test_a_completed_task_shows_its_output_and_waits_for_nothing() -> None:
@@ -428,10 +445,10 @@ def check_document(node: Any, name: str = "") -> None:
     """Moments are moments, and no field is there without a value."""
     if name in MOMENTS:
         assert MOMENT.fullmatch(node), f"{name}: {node}"
-    if isinstance(node, dict) and name not in ("input", "output", "result"):
+    if isinstance(node, dict) and name not in PAYLOADS:
         for field, value in node.items():
-            assert value not in ("", {}), field
-            assert value is not None or field in ("input", "output", "result"), field
+            assert value not in ("", {}) or field in PAYLOADS, field
+            assert value is not None or field in PAYLOADS, field
             check_document(value, field)
     elif isinstance(node, list):
         for value in node:

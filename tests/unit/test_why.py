@@ -510,6 +510,7 @@ def test_person() -> None:
         "In doubt",
         "  car  key trip-9f3a-car: reset; car-agent declares neither keys nor a probe, so it can be "
         "neither repeated nor asked about",
+        "`makegood show trip-9f3a --step car` tells with what it was called.",
         "",
         'What you can do (with --why "..." the history keeps your reason)',
         "  makegood resolve trip-9f3a car done --result JSON --app APP  it happened; its result is used",

@@ -26,6 +26,8 @@ Moment: TypeAlias = Annotated[
 ]
 TaskState: TypeAlias = Literal["Running", "Completed", "Compensating", "Compensated", "Failed"]
 LaneState: TypeAlias = Literal["NotStarted", "Running", "Completed", "Failed"]
+StepState: TypeAlias = LaneState | Literal["Skipped"]
+Outcome: TypeAlias = Literal["none", "done", "refused", "absent", "unknown", "undone", "kept"]
 Maybe: TypeAlias = str | UnsetType
 
 
@@ -88,9 +90,10 @@ class Step(Lane, kw_only=True):
 
     name: str
     agent: str
-    state: LaneState | Literal["Skipped"]
+    state: StepState
+    arguments: dict[str, Any] | UnsetType = UNSET
     result: Any = UNSET
-    outcome: Literal["none", "done", "refused", "absent", "unknown", "undone", "kept"] | UnsetType = UNSET
+    outcome: Outcome | UnsetType = UNSET
     settled_by: Maybe = UNSET
     settled_as: Maybe = UNSET
     deadline: Moment | UnsetType = UNSET
@@ -163,10 +166,16 @@ class Record(Whole, kw_only=True):
 
 
 class StepInShort(Printed, kw_only=True):
-    """A step that waits."""
+    """A step that waits, or of which something is in effect or in doubt outside."""
 
     name: str
-    waiting: Waiting
+    state: StepState
+    outcome: Outcome | UnsetType = UNSET
+    idempotency_key: str
+    error: Maybe = UNSET
+    probe_error: Maybe = UNSET
+    waiting: Waiting | UnsetType = UNSET
+    compensation: Compensation | UnsetType = UNSET
 
 
 class InShort(Parked, kw_only=True):

@@ -30,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 STATES = [state_name(state) for state in TaskState]
 TASK_COLUMNS = ("ID", "STATE", "PLAN", "CREATED", "WAITS FOR OR BECAUSE")
 STEP_COLUMNS = ("STEP", "STATE", "RETRIES", "UNDO", "RESULT OR ERROR")
-PAYLOADS = frozenset({"input", "output"})
+PAYLOADS = frozenset({"input", "output", "arguments", "result"})
 LISTS = frozenset({"blocking", "inEffect", "inDoubt", "acts"})
 IN_SHORT = (
     "taskId",
@@ -43,6 +43,17 @@ IN_SHORT = (
     "inEffect",
     "inDoubt",
     "acts",
+)
+
+STEP_IN_SHORT = (
+    "name",
+    "state",
+    "outcome",
+    "idempotencyKey",
+    "error",
+    "probeError",
+    "waiting",
+    "compensation",
 )
 
 
@@ -162,14 +173,18 @@ def _waits_for(task: Record) -> str:
 
 @click.command()
 @click.argument("task_id", metavar="ID")
+@click.option("--step", "name", type=TEXT, metavar="NAME", help="All of this step, such as its arguments.")
 @json_option
 @store_option
-def show(task_id: str, as_json: bool) -> int:
+def show(task_id: str, name: str | None, as_json: bool) -> int:
     """A task's record.
 
     --json is the whole document.
     """
     record = connected(lambda makegood: makegood.task(task_id).record())
+    if name is not None:
+        _show_step(_step_called(name, record), as_json=as_json)
+        return output.OK
     if as_json:
         output.document(record)
         return output.OK
@@ -177,6 +192,26 @@ def show(task_id: str, as_json: bool) -> int:
     output.data("")
     output.table(STEP_COLUMNS, [_step_row(step) for step in record["steps"]])
     return output.OK
+
+
+def _step_called(name: str, record: Record) -> Record:
+    for step in record["steps"]:
+        if step["name"] == name:
+            return dict(step)
+    known = ", ".join(step["name"] for step in record["steps"])
+    raise MakegoodError(
+        f"task {record['taskId']}: plan {record['plan']} has no step {name!r}; it has {known}"
+    )
+
+
+def _show_step(step: Record, *, as_json: bool) -> None:
+    if as_json:
+        output.document(step)
+        return
+    undo = step.pop("compensation", {})
+    lanes = [(name, name, value) for name, value in step.items()]
+    lanes += [(f"undo's {name}", name, value) for name, value in undo.items()]
+    output.fields([(title, _said(name, value)) for title, name, value in lanes])
 
 
 def _to_be_shown(name: str, value: Any) -> bool:
@@ -265,11 +300,19 @@ def why(task_id: str, as_json: bool) -> int:
         return output.OK
     record = connected(lambda makegood: makegood.task(task_id).record())
     short = {name: record[name] for name in IN_SHORT if name in record}
-    steps = [
-        {"name": step["name"], "waiting": step["waiting"]} for step in record["steps"] if "waiting" in step
-    ]
-    output.document(short | {"steps": steps})
+    output.document(
+        short | {"steps": [_in_short(step) for step in record["steps"] if _is_told(step, record)]}
+    )
     return output.OK
+
+
+def _is_told(step: Record, record: Record) -> bool:
+    outside = (*record.get("inEffect", ()), *record.get("inDoubt", ()))
+    return "waiting" in step or step["name"] in outside
+
+
+def _in_short(step: Record) -> Record:
+    return {name: step[name] for name in STEP_IN_SHORT if name in step}
 
 
 COMMANDS = (list_tasks, show, history, why)

@@ -1,6 +1,7 @@
 """The exported record: the pattern's document, made of the head and the append rows."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -48,7 +49,8 @@ def record_of(
     if head.state is TaskState.FAILED:
         record |= _parked(plan, task_id, head, now)
     steps = [step_document(plan, task_id, head, step, past.values, now) for step in past.steps]
-    return record | {"steps": steps}
+    arguments = arguments_of(plan, past, resolve)
+    return record | {"steps": [step | arguments.get(step["name"], {}) for step in steps]}
 
 
 def summary_of(plan: Plan, task_id: str, head: Head, now: Millis) -> dict[str, Any]:
@@ -81,6 +83,23 @@ def _task_fields(plan: Plan, head: Head, past: Past) -> dict[str, Any]:
     return valued(fields) | {"input": value_of(plan, "input", past.values.input)}
 
 
+def arguments_of(plan: Plan, past: Past, resolve: Resolve) -> dict[str, dict[str, Any]]:
+    """By step, what its calls were given, for whoever looks for their effect at the service.
+
+    A step is left out that was never called, or refers to what a recorded result does not have.
+    """
+    known = _known(plan, past)
+    given: dict[str, dict[str, Any]] = {}
+    for step in past.steps:
+        if step.do.called:
+            with suppress(PayloadError):
+                arguments = resolve(step.plan.args, known)
+                given[step.plan.name] = {
+                    "arguments": hide(arguments, secrets_in(step.plan.args, plan.secrets))
+                }
+    return given
+
+
 def _output(plan: Plan, past: Past, resolve: Resolve) -> dict[str, Any]:
     try:
         output = output_of(plan, past, resolve)
@@ -91,8 +110,12 @@ def _output(plan: Plan, past: Past, resolve: Resolve) -> dict[str, Any]:
 
 def output_of(plan: Plan, past: Past, resolve: Resolve) -> Any:
     """A Completed task's output in clear, as JSON values; raises PayloadError where it has none."""
-    known = {"input": past.values.input} | {plan.steps[n].name: raw for n, raw in past.values.results.items()}
-    return resolve(plan.output, {name: msgspec.json.decode(raw) for name, raw in known.items()})
+    return resolve(plan.output, _known(plan, past))
+
+
+def _known(plan: Plan, past: Past) -> dict[str, Any]:
+    raw = {"input": past.values.input} | {plan.steps[n].name: raw for n, raw in past.values.results.items()}
+    return {name: msgspec.json.decode(payload) for name, payload in raw.items()}
 
 
 def reason_of(plan: Plan, head: Head) -> str:

@@ -175,16 +175,20 @@ def _list(title: str, entries: list[tuple[str, str]]) -> Iterator[str]:
 def _parked(plan: Plan, task_id: str, head: Head, past: Past, now: Millis) -> Iterator[str]:
     yield from _paused(past)
     yield from _deadlines(plan, head, now)
-    yield from _outside(plan, head, past)
+    yield from _outside(plan, task_id, head, past)
     yield from _acts(plan, task_id, head, now)
 
 
-def _outside(plan: Plan, head: Head, past: Past) -> Iterator[str]:
+def _outside(plan: Plan, task_id: str, head: Head, past: Past) -> Iterator[str]:
     """What stands at the services, and by which keys it is found there."""
     steps, doubtful = past.steps, in_doubt(plan, head)
     standing = [(steps[n].plan.name, _standing(steps[n])) for n in in_effect(plan, head)]
     yield from _list("In effect outside", standing)
     yield from _list("In doubt", [(steps[n].plan.name, _doubt(steps[n], head.open.get(n))) for n in doubtful])
+    called = [steps[n].plan.name for n in doubtful if steps[n].do.called]
+    if called:
+        name = called[0] if len(called) == 1 else "NAME"
+        yield f"`makegood show {task_id} --step {name}` tells with what it was called."
 
 
 def _acts(
@@ -266,5 +270,5 @@ def _ways_out(
     """What a person can do about a task that does not go on though nothing of it failed."""
     steps = [step for step in past.steps if unread_of(step) or unclaimed(step, alive)]
     if steps:
-        yield from _outside(plan, head, past)
+        yield from _outside(plan, task_id, head, past)
         yield from _acts(plan, task_id, head, now, {step.plan.index: unread_of(step) for step in steps})
