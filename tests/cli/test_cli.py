@@ -240,7 +240,9 @@ def test_why_json(up: Shell) -> None:
 
 def test_show_tells_all_of_one_step(up: Shell) -> None:
     submit(up, "trip-20", "--wait", car="lost")
-    assert "`makegood show trip-20 --step reserve_car` tells with what it was called" in up.ok("why", "trip-20")
+    assert "`makegood show trip-20 --step reserve_car` tells with what it was called" in up.ok(
+        "why", "trip-20"
+    )
     shown = dict(
         line.split(maxsplit=1) for line in up.ok("show", "trip-20", "--step", "reserve_car").splitlines()
     )

@@ -47,6 +47,7 @@ REFUSED: list[tuple[Callable[[Makegood], Any], str]] = [
     ),
     (lambda _: Where(states="Failed"), "states='Failed', .*give a tuple of states"),  # type: ignore[arg-type]
     (lambda _: Where(states=(1,)), "states=\\(1,\\), .*give a tuple of states"),  # type: ignore[arg-type]
+    (lambda _: Where(ended="no"), "ended='no': give True, False, or None"),  # type: ignore[arg-type]
     (lambda _: Where(paused="yes"), "paused='yes': give True, False, or None"),  # type: ignore[arg-type]
     (lambda makegood: makegood.list(after="9" * 10_000), "is no page's `next`"),
     (lambda makegood: makegood.submit(light, Order("ann"), tags={"a": "b" * 20_000}), "put what is long"),

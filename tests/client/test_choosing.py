@@ -28,6 +28,7 @@ from tests.client.sample import Order, lamps, light, run
         ),
         (["stuck>2d", "paused=yes"], Where(stuck_for=172_800, paused=True)),
         (["paused=no"], Where(paused=False)),
+        (["ended=no", "version=3fa0"], Where(ended=False, version="3fa0")),
     ],
 )
 def test_a_filter_as_people_write_it(terms: list[str], meant: Where) -> None:
@@ -44,6 +45,8 @@ def test_a_filter_as_people_write_it(terms: list[str], meant: Where) -> None:
         ("age>\u0663h", "'\u0663h' is no length of time"),  # a digit that no other part of a term may have
         ("age=90s", "nothing to choose tasks by"),
         ("paused=maybe", "nothing to choose tasks by"),
+        ("ended=1", "nothing to choose tasks by"),
+        ("version=light", "'light' is no version of a plan; give some of its first hexadecimal digits"),
         ("tag=x", "nothing to choose tasks by"),
         ("plan.x=y", "nothing to choose tasks by"),
         ("colour=red", "nothing to choose tasks by"),
@@ -86,6 +89,12 @@ def test_tasks_are_chosen_by_what_they_are_and_what_was_said(tmp_path: Path) -> 
             await makegood.task("odd").pause()
             assert await found("paused=yes") == {"odd"}
             assert await found("paused=no", "state=failed") == {"stuck"}
+            assert await found("ended=no") == {"stuck", "odd"}
+            assert await found("ended=yes") == {"fine", "sold", "later"}
+            assert await found("ended=no", "state=completed", "state=failed") == {"stuck", "odd"}
+            assert await found("ended=no", "state=completed") == set()
+            assert await found(f"version={light.version[:12]}") == {"fine", "sold", "stuck", "odd", "later"}
+            assert await found("version=" + "0" * 12) == set()
 
     run(work)
 

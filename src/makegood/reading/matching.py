@@ -16,10 +16,11 @@ from makegood.reading.words import BACK, is_text, state_name
 
 TERM = re.compile(r"(?P<name>[a-z]+)(?:\.(?P<tag>[^=~<>]+))?(?P<sign>[=~<>])(?P<value>.*)", re.DOTALL)
 LENGTH = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)", re.ASCII)
+VERSION = re.compile(r"[0-9a-f]{0,64}", re.ASCII)
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 WAYS = (
-    "state=S, plan=NAME, step=NAME, agent=NAME, tag.NAME=VALUE, error~TEXT, paused=yes, paused=no, age>TIME, "
-    "age<TIME, stuck>TIME (TIME is 90s, 10m, 2h, 3d)"
+    "state=S, ended=yes, ended=no, plan=NAME, version=HEX, step=NAME, agent=NAME, tag.NAME=VALUE, "
+    "error~TEXT, paused=yes, paused=no, age>TIME, age<TIME, stuck>TIME (TIME is 90s, 10m, 2h, 3d)"
 )
 
 MEANT = {"parked": "Failed", "done": "Completed", "undone": "Compensated", "cancelled": "Compensated"}
@@ -29,16 +30,19 @@ MEANT = {"parked": "Failed", "done": "Completed", "undone": "Compensated", "canc
 class Where(msgspec.Struct, frozen=True, kw_only=True):
     """Tasks for which all of this holds; what is not given holds for every task. Times are seconds.
 
-    `states` any of these; `step` and `agent` of a step that is open or blocks the task; `tags` all of these;
+    `states` any of these; `ended`, completed or undone, or not; `version` what the plan's begins with; `step`
+    and `agent` of a step that is open or blocks the task; `tags` all of these;
     `error` a part of what was said last of an open step, or of why the task stands as it does, whatever its
     case; `paused` or not; `older_than`, `younger_than` since it was submitted; `stuck_for`: not ended, and
     none of its open steps has moved for so long, nor was it to start later.
 
-    Raises MakegoodError for a state or a length of time that is none, and for what is no text.
+    Raises MakegoodError for a state, a version or a length of time that is none, and for what is no text.
     """
 
     states: tuple[str, ...] = ()
+    ended: bool | None = None
     plan: str | None = None
+    version: str = ""
     step: str | None = None
     agent: str | None = None
     tags: Mapping[str, str] = {}
@@ -49,26 +53,37 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
     stuck_for: float | timedelta | None = None
 
     def __post_init__(self) -> None:
-        _check_forms(self.states, self.tags, self.paused)
+        _check_forms(self.states, self.tags)
+        _check_either("ended", self.ended)
+        _check_either("paused", self.paused)
         for name in ("older_than", "younger_than", "stuck_for"):
             length = getattr(self, name)
             if length is not None:
                 in_seconds(name, length)
         for state in self.states:
             state_number(state)
-        for text in (self.plan, self.step, self.agent, self.error, *self.tags, *self.tags.values()):
+        texts = (self.plan, self.step, self.agent, self.error, *self.tags, *self.tags.values())
+        for text in (*texts, self.version):
             if text is not None and not is_text(text):
                 raise MakegoodError(f"{text!r} is not text, and tasks are chosen by text; give it in Unicode")
+        if not VERSION.fullmatch(self.version):
+            raise MakegoodError(
+                f"{self.version!r} is no version of a plan; give some of its first hexadecimal digits, "
+                "as `planVersion` has them"
+            )
 
     @property
     def numbers(self) -> tuple[int, ...] | None:
         """The states as the store knows them; None: any."""
-        return tuple(map(state_number, self.states)) or None
+        states = {*map(state_number, self.states)} or {*TaskState}
+        if self.ended is not None:
+            states = {state for state in states if (state in ENDED) is self.ended}
+        return tuple(sorted(states)) if self.states or self.ended is not None else None
 
     @property
     def by_store(self) -> bool:
         """Whether the store alone can tell: only the state and the plan are asked for."""
-        return self == Where(states=self.states, plan=self.plan)
+        return self == Where(states=self.states, ended=self.ended, plan=self.plan)
 
     def holds(self, plan: Plan, head: Head, now: Millis) -> bool:
         """Whether a task of the states and the plan asked for is meant."""
@@ -78,6 +93,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
             and (self.younger_than is None or age < in_seconds("younger_than", self.younger_than))
             and (self.stuck_for is None or _stood_for(head, now) > in_seconds("stuck_for", self.stuck_for))
             and self.paused in (None, head.paused)
+            and plan.version.startswith(self.version)
             and self.tags.items() <= head.tags.items()
             and self._said(head)
             and self._at_step(plan, head)
@@ -98,9 +114,12 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _check_forms(states: Iterable[object], tags: object, paused: object) -> None:
-    if paused not in (None, True, False):
-        raise MakegoodError(f"paused={paused!r}: give True, False, or None for both")
+def _check_either(name: str, given: object) -> None:
+    if given not in (None, True, False):
+        raise MakegoodError(f"{name}={given!r}: give True, False, or None for both")
+
+
+def _check_forms(states: Iterable[object], tags: object) -> None:
     of_text = not isinstance(states, str) and all(isinstance(state, str) for state in states)
     if not of_text or not isinstance(tags, Mapping):
         raise MakegoodError(
@@ -148,12 +167,12 @@ def parse(terms: Iterable[str]) -> Where:
                 raise _no_term(term)
             case "state", "=":
                 states.append(value)
-            case (("plan" | "step" | "agent"), "="):
+            case (("plan" | "version" | "step" | "agent"), "="):
                 given[name] = value
             case "error", "~":
                 given["error"] = value
-            case "paused", "=" if value in ("yes", "no"):
-                given["paused"] = value == "yes"
+            case (("ended" | "paused"), "=") if value in ("yes", "no"):
+                given[name] = value == "yes"
             case "age", ">":
                 given["older_than"] = _seconds(term, value)
             case "age", "<":
