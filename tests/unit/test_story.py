@@ -325,3 +325,9 @@ def test_long_payloads_are_cut_in_words_only() -> None:
     walk = Walk(input=long)
     assert max(map(len, walk.story())) < 300
     assert len(walk.facts()[0]["input"]) == 1_000
+
+
+def test_a_call_that_brought_nothing_is_done() -> None:
+    walk = Walk({"series": [step("flight", TOMB)]})
+    walk.done("flight", b"null")
+    assert "flight-agent: flight: done" in walk.story()

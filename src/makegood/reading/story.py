@@ -7,6 +7,7 @@ from typing import Final, TypeAlias, TypeGuard, assert_never
 import msgspec
 
 from makegood.core.events import (
+    NULL,
     Act,
     Alerted,
     Answer,
@@ -302,7 +303,9 @@ def _reported(plan: Plan, fact: Reported) -> str:
 
 
 def _result(plan: Plan, fact: Reported | Probed) -> str:
-    """What a do, or a probe that found it, brought."""
+    """What a do, or a probe that found it, brought; null says no more than the words before."""
     done = isinstance(fact, Reported) and fact.kind is Kind.DO and fact.reply is Reply.DONE
     there = isinstance(fact, Probed) and fact.answer is Answer.THERE
-    return f" {text_of(plan, plan.steps[fact.step].name, fact.result)}" if done or there else ""
+    if not (done or there) or fact.result == NULL:
+        return ""
+    return f" {text_of(plan, plan.steps[fact.step].name, fact.result)}"
